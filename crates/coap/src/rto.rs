@@ -216,9 +216,11 @@ mod tests {
         estimate.sample(at(2), Rto::Cocoa, ms(2_000), 1);
         // E_weak = 2000 + 1000.
         assert_eq!(estimate.rto() * 4, ms(3_000 + 3 * 1_150));
-        let before = estimate;
-        estimate.sample(at(3), Rto::Cocoa, ms(9_000), 3);
-        assert_eq!(estimate.rto(), before.rto(), "three retransmissions tell nothing");
+        for (retransmissions, counts) in [(1, true), (2, true), (3, false), (4, false)] {
+            let before = estimate.rto();
+            estimate.sample(at(3), Rto::Cocoa, ms(9_000), retransmissions);
+            assert_eq!(estimate.rto() != before, counts, "{retransmissions} retransmissions");
+        }
     }
 
     #[test]

@@ -195,5 +195,8 @@ mod tests {
         assert_eq!((pool.get(new).len(), pool.get(old).len()), (5, 0));
         assert!(pool.storage_mut(old).is_empty());
         assert_eq!(pool.free(), 2);
+        let other = pool.alloc(0).unwrap();
+        assert_eq!((pool.copy(old, 0..1, other, 0), pool.copy(other, 0..1, old, 0)), (None, None));
+        assert!(!pool.release(old) && pool.release(new) && pool.release(other));
     }
 }

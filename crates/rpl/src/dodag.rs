@@ -264,6 +264,34 @@ mod tests {
     }
 
     #[test]
+    fn an_address_needs_an_autonomous_prefix_of_64_bits_that_is_valid() {
+        let mut dodag = dodag();
+        let prefix = Ipv6Addr::new(0x2001, 0xDB8, 0, 0, 0, 0, 0, 0);
+        let (on_link, router_address, preferred_secs) = (false, false, 0);
+        for (autonomous, prefix_len, valid_secs) in [
+            (true, 64, 60),
+            (true, 64, u32::MAX),
+            (false, 64, 60),
+            (true, 63, 60),
+            (true, 65, 60),
+            (true, 64, 0),
+        ] {
+            dodag.prefix = Some(PrefixInformation {
+                prefix_len,
+                on_link,
+                autonomous,
+                router_address,
+                valid_secs,
+                preferred_secs,
+                prefix,
+            });
+            let made = Ipv6Addr::new(0x2001, 0xDB8, 0, 0, 0, 0, 0, 7);
+            let is_usable = autonomous && prefix_len == 64 && valid_secs > 0;
+            assert_eq!(dodag.address(7), is_usable.then_some(made), "{:?}", dodag.prefix);
+        }
+    }
+
+    #[test]
     fn a_risen_rank_is_accepted_after_its_announcement_and_a_fallen_one_at_once() {
         let (mut dodag, now) = (dodag(), Instant::ZERO);
         assert!(dodag.set_rank(now, 512));

@@ -103,6 +103,24 @@ mod tests {
     }
 
     #[test]
+    fn a_circular_counter_is_not_surely_before_a_linear_one() {
+        for (a, b, surely) in [
+            (240, 5, false), // It is later.
+            (250, 5, true),
+            (5, 240, false), // It is earlier, unless 240 is outdated.
+            (5, 6, true),
+            (6, 5, false),
+            (127, 0, true),
+            (250, 251, true),
+            (251, 250, false),
+            (5, 5, false),
+        ] {
+            assert_eq!(Counter(a).is_surely_before(Counter(b)), surely, "{a} {b}");
+        }
+        assert!(Counter(5).is_before(Counter(240)));
+    }
+
+    #[test]
     fn the_next_is_later_all_the_way_round() {
         let mut counter = Counter::FIRST;
         assert_eq!(counter.value(), 240);

@@ -431,6 +431,33 @@ fn a_group_is_answered_at_leisure_by_who_has_something_to_say() {
     }
 }
 
+/// RFC 7641 leaves observing by a group request undefined: each member would send notifications to
+/// the client that it could not tell apart by their token.
+#[test]
+fn a_group_request_to_observe_is_answered_once_although_the_client_is_proven() {
+    let mut pair = Pair::new();
+    let wish = |request: &mut Writer<'_>| {
+        request.uint(option::OBSERVE, 0)?;
+        request.path("value")
+    };
+    pair.ask_once(Code::GET, 1, wish);
+    let echo = std::mem::take(&mut pair.echo);
+    assert!(!echo.is_empty());
+    let (kind, token) = (Kind::NonConfirmable, kinglet_coap::Token::new(b"tok"));
+    let header = Header { kind, code: Code::GET, message_id: 7, token };
+    let mut octets = [0; 100];
+    let mut writer = Writer::new(&mut octets, header).expect("room");
+    wish(&mut writer).expect("room");
+    writer.option(option::ECHO, &echo).expect("room");
+    let len = writer.finish();
+    let (now, to) = (pair.world.now, "ff02::fd".parse().expect("an address"));
+    let mut datagrams = pair.world.nodes[0].datagrams();
+    datagrams.send(now, pair.client, to, PORT, &octets[..len]).expect("room");
+    pair.heard.clear();
+    assert_eq!(pair.run(6), [content(Kind::NonConfirmable, None, "11")]);
+    assert_eq!(pair.server.observed(), 0);
+}
+
 #[test]
 fn a_client_with_an_unproven_address_observes_nothing_and_reads_nothing_long() {
     let mut pair = Pair::new();

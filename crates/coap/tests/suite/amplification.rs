@@ -109,6 +109,27 @@ fn a_peer_that_echoes_is_proven_until_its_exchanges_are_forgotten() {
 }
 
 #[test]
+fn a_ticket_of_an_ended_exchange_is_neither_proven_nor_challenged() {
+    let mut server = end(2);
+    let octets = message(Kind::NonConfirmable, Code::GET, 1, b"");
+    let old = ask(&mut server, 0, &octets).unwrap();
+    server.challenge(at(0), old).unwrap();
+    let challenge = must_send(&mut server, at(0));
+    let echo = Message::parse(&challenge).unwrap().values(option::ECHO).next().unwrap().to_vec();
+    while server.info().kept > 0 {
+        wait(&mut server);
+    }
+    // Its slot has a proven exchange.
+    let now_ms = 200_000;
+    assert!(!server.is_proven(old));
+    let octets = request(Kind::NonConfirmable, 7, Some(&echo));
+    let new = ask(&mut server, now_ms, &octets).unwrap();
+    assert!(server.is_proven(new) && !server.is_proven(old));
+    assert_eq!(server.challenge(at(now_ms), old), Err(RespondError::Stale));
+    assert_eq!(respond(&mut server, now_ms, new, 9), Ok(()));
+}
+
+#[test]
 fn an_echo_is_good_for_its_peer_and_its_time() {
     let echo_of = |server: &mut End, peer| {
         let octets = message(Kind::NonConfirmable, Code::GET, 1, b"");

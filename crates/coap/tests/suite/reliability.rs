@@ -118,6 +118,21 @@ fn respond_unacknowledged(client: &mut End, server: &mut End) -> Vec<u8> {
     must_send(server, at(700))
 }
 
+// RFC 7252, §4.2
+#[test]
+fn a_response_that_is_not_acknowledged_is_given_up_and_counts_as_a_timeout() {
+    let (mut client, mut server) = (end(1), end(2));
+    respond_unacknowledged(&mut client, &mut server);
+    // It is retransmitted as often as the length of the request allows (RFC 9175, 3).
+    let again = core::iter::from_fn(|| {
+        let due = wait(&mut server);
+        sent(&mut server, due)
+    });
+    assert!(again.count() > 0);
+    assert_eq!(server.stats().timeouts, 1);
+    assert_eq!((server.info().serving, server.info().kept), (0, 1));
+}
+
 // RFC 7252, §5.2.2: the response overtakes the acknowledgement, or the latter is lost.
 #[test]
 fn a_response_of_its_own_acknowledges_the_request_too() {

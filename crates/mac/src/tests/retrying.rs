@@ -251,6 +251,25 @@ fn etx_counts_transmissions_per_delivered_frame() {
     assert_eq!((link.delivered, link.lost, link.transmissions), (100, 0, 200));
 }
 
+#[test]
+fn a_lost_frame_counts_twice_its_transmissions_and_after_silence_only_a_delivered_one_counts() {
+    let config = Config { max_frame_retries: 15, ..config() };
+    let (mut mac, mut now) = (mac(config, all(), 1), T0);
+    let etx = |mac: &TestMac| mac.link(PEER).unwrap().etx_x128().unwrap();
+    for _ in 0..6 {
+        assert_eq!(unanswered(&mut mac, &mut now).0, 16);
+        assert_eq!(etx(&mac), 2 * 16 * 128);
+    }
+    assert!(mac.link(PEER).unwrap().is_silent());
+    unanswered(&mut mac, &mut now);
+    assert_eq!(etx(&mac), 2 * 16 * 128);
+    put(&mut mac, now, request(0)).unwrap();
+    submitted(&mut mac, &mut now);
+    transmitted(&mut mac, now, Ack::Received { frame_pending: false });
+    assert_eq!(mac.poll_outcome(now).unwrap().transmissions, 1);
+    assert_eq!(etx(&mac), (2 * 16 * 7 + 1) * 128 / 8, "the average moves by an eighth");
+}
+
 /// Sends a frame that is never acknowledged. Returns its transmissions and the longest time before
 /// one.
 fn unanswered(mac: &mut TestMac, now: &mut Instant) -> (u8, Duration) {

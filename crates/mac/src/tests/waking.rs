@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::air::end_of_ack;
-use crate::wake::{ANSWER, repetition};
+use crate::wake::{ANSWER, CHECK, repetition};
 use kinglet_radio::{ACK_NOTICED, CCA, LINGER, SENSES_APART, STROBE_GAP, SourceFilter, air_time};
 
 pub(super) struct Plan;
@@ -317,6 +317,39 @@ fn a_burst_whose_next_frame_does_not_come_is_over() {
     // It wakes periodically again.
     let now = wait(&mut mac);
     assert_eq!(poll(&mut mac, now), sense(2));
+}
+
+/// The sender needs the whole strobe for the first frame, and sends for as long as a burst may last
+/// from then on. At the end it repeats a frame that announces one more for as long as it tries, and
+/// then that one.
+#[test]
+fn a_burst_of_a_sender_with_the_same_settings_is_received_to_its_end() {
+    let wake = Wake { sleeps_in_gaps: false, ..Wake::DEFAULT };
+    let mut mac = sleeper(wake);
+    let first = roused(&mut mac) + air_time(FULL + 2);
+    let strobe = wake.period + CHECK + repetition(FULL) * wake.repeats.into();
+    let last = end_of_ack(first, FULL) + strobe + wake.burst + wake.burst_wait() * 2;
+    let (mut sfd, mut n) = (first, 0);
+    loop {
+        assert!(receive(&mut mac, sfd, &frame(OWN, n, true)).unwrap().is_some(), "{n}");
+        let ended = end_of_ack(sfd, FULL);
+        while let Some(command) = poll(&mut mac, ended) {
+            assert!(
+                matches!(command, Command::Await { .. }),
+                "{command:?} after {:?}",
+                ended - first
+            );
+        }
+        // The next frame begins at the end of the time for which it is awaited, and at last it
+        // ends there.
+        let until = mac.deadline().expect("the end of the wait");
+        assert_eq!(until, last.min(ended + wake.burst_wait()));
+        if until == last {
+            break;
+        }
+        (sfd, n) = (until - (end_of_ack(T0, FULL) - T0), n + 1);
+    }
+    assert_eq!(mac.wake_stats().unwrap().endless, 0);
 }
 
 #[test]

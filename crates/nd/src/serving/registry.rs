@@ -15,12 +15,21 @@ use kinglet_wire::nd::{Duplicate, Registration, status};
 enum Reported {
     /// Not reported, and not to be reported.
     No,
-    /// Registered or renewed, still to be reported.
+    /// Registered, still to be reported.
     Due,
+    /// Reported, and its renewal is still to be reported.
+    Again,
     /// Reported.
     Yes,
     /// Reported, and its end is still to be reported.
     EndDue,
+}
+
+impl Reported {
+    /// Returns whether routing has had a report, and therefore needs one of the end.
+    const fn was_reported(self) -> bool {
+        matches!(self, Reported::Again | Reported::Yes | Reported::EndDue)
+    }
 }
 
 /// Location of an address.
@@ -77,10 +86,11 @@ impl Registered {
     fn poll_routed(&mut self, now: Instant) -> Option<Routed> {
         let lifetime = match self.reported {
             Reported::No | Reported::Yes => return None,
-            Reported::Due => self.until - now,
+            Reported::Due | Reported::Again => self.until - now,
             Reported::EndDue => Duration::ZERO,
         };
-        self.reported = if self.reported == Reported::Due { Reported::Yes } else { Reported::No };
+        self.reported =
+            if self.reported == Reported::EndDue { Reported::No } else { Reported::Yes };
         // A reported address has a transaction.
         let (address, tid) = (self.address, self.tid.map_or(0, Counter::value));
         Some(Routed { address, link: self.link(), tid, lifetime })
@@ -90,11 +100,10 @@ impl Registered {
 /// Ends a registration. One that was reported to routing is kept until its end is reported, too.
 fn end(place: &mut Option<Registered>) {
     let Some(known) = place else { return };
-    match known.reported {
-        Reported::No | Reported::Due => *place = None,
-        Reported::Yes | Reported::EndDue => {
-            (known.reported, known.until) = (Reported::EndDue, Instant::ZERO)
-        }
+    if known.reported.was_reported() {
+        (known.reported, known.until) = (Reported::EndDue, Instant::ZERO);
+    } else {
+        *place = None;
     }
 }
 
@@ -205,11 +214,12 @@ pub(super) fn keep(
     let index = known.or_else(|| table.iter().position(Option::is_none));
     let Some(place) = index.and_then(|index| table.get_mut(index)) else { return false };
     let until = now + Duration::from_secs(u64::from(lifetime_min) * 60);
-    let reported = place.filter(|known| matches!(known.reported, Reported::Yes | Reported::EndDue));
+    let reported = place.filter(|known| known.reported.was_reported());
     // Its end is reported under the last transaction.
     let tid = tid.map(Counter::new).or(reported.and_then(|known| known.tid));
     let reported = match (routed, reported.is_some()) {
-        (true, _) => Reported::Due,
+        (true, true) => Reported::Again,
+        (true, false) => Reported::Due,
         (false, true) => Reported::EndDue,
         (false, false) => Reported::No,
     };

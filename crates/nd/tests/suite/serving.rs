@@ -276,6 +276,7 @@ fn an_address_keeps_its_owner_until_that_withdraws_it() {
     let kind = Kind::NeighbourSolicitation(OWN);
     hear_from(&mut nd, NOW, (global(7), OWN, 255), kind, &link).unwrap();
     assert_eq!(nd.resolution(global(7)), Resolution::To(Address::Short(7)));
+    assert_eq!(nd.neighbours().count(), 0, "its link address needs a proof of ownership");
     // A late message is ignored; a restart begins with higher numbers (RFC 6550, 7.2).
     sent(&mut nd, NOW);
     assert_eq!(registers(&mut nd, NOW, 7, global(7), 239), Some(status::MOVED));
@@ -618,4 +619,57 @@ fn routing_is_notified_of_new_and_ended_registrations() {
     }
     let left: Vec<_> = nd.role().registrations().map(|it| it.address()).collect();
     assert_eq!(left, [local(8)]);
+}
+
+/// Routing learns of the end of each registration that was reported to it, whatever has changed
+/// since the report.
+#[test]
+fn the_end_of_a_renewed_registration_is_reported_although_the_renewal_was_not() {
+    enum End {
+        Request,
+        Time,
+        Unrouted,
+    }
+    for (end, tid, now) in [
+        (End::Request, 241, NOW + MINUTE),
+        (End::Time, 241, NOW + MINUTE * 61),
+        (End::Unrouted, 242, NOW + MINUTE),
+    ] {
+        let mut nd = root();
+        assert_eq!(registers(&mut nd, NOW, 7, global(7), 240), Some(0));
+        assert!(nd.poll_routed(NOW).is_some());
+        assert_eq!(registers(&mut nd, NOW + MINUTE, 7, global(7), 241), Some(0));
+        match end {
+            End::Request => {
+                assert_eq!(register_for(&mut nd, now, 7, global(7), (242, 0)), Some(0));
+            }
+            End::Time => {
+                wait(&mut nd, now);
+            }
+            End::Unrouted => {
+                let link = NdOption::SourceLinkAddress(Address::Short(7));
+                let silent = Registration { routed: false, ..asks(7, Some(242), 60) };
+                let options = [link, NdOption::Registration(silent)];
+                let kind = Kind::NeighbourSolicitation(global(7));
+                hear_from(&mut nd, now, (local(7), OWN_LOCAL, 255), kind, &options).unwrap();
+            }
+        }
+        let (link, lifetime) = (Address::Short(7), Duration::ZERO);
+        let over = Routed { address: global(7), link, tid, lifetime };
+        assert_eq!((nd.poll_routed(now), nd.poll_routed(now)), (Some(over), None));
+    }
+}
+
+#[test]
+fn of_two_hosts_that_want_one_address_the_first_is_served() {
+    let mut nd = asked();
+    let link = NdOption::SourceLinkAddress(Address::Short(8));
+    let option = NdOption::Registration(asks(8, Some(240), 60));
+    let kind = Kind::NeighbourSolicitation(global(7));
+    let second = hear_from(&mut nd, NOW, (local(8), OWN_LOCAL, 255), kind, &[link, option]);
+    assert_eq!((second, sent(&mut nd, NOW)), (Err(Discard::NotConcerned), vec![]));
+    hear_from(&mut nd, NOW, (ROOT, OWN, 61), confirmation(7, status::SUCCESS), &[]).unwrap();
+    assert_eq!(nd.resolution(global(7)), Resolution::To(Address::Short(7)));
+    sent(&mut nd, NOW);
+    assert_eq!(registers(&mut nd, NOW, 8, global(7), 241), Some(status::DUPLICATE));
 }

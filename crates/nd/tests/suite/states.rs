@@ -49,11 +49,11 @@ fn hear(
 }
 
 /// Processes an advertisement of `other(2)`; flags are S and O.
-fn messages(nd: &mut Nd, now: Instant, flags: (bool, bool), link: Option<Address>) {
+fn advertised(nd: &mut Nd, now: Instant, flags: (bool, bool), link: Option<Address>) {
     let (solicited, overriding) = flags;
     let target = other(2);
-    let messages = Advertisement { router: true, solicited, overriding, target };
-    let kind = Kind::NeighbourAdvertisement(messages);
+    let advertisement = Advertisement { router: true, solicited, overriding, target };
+    let kind = Kind::NeighbourAdvertisement(advertisement);
     let _ = hear(nd, now, (target, OWN), kind, link.map(NdOption::TargetLinkAddress));
 }
 
@@ -75,7 +75,7 @@ fn found() -> Nd {
     let mut nd = nd();
     assert!(nd.want(NOW, other(2)));
     assert_eq!(sent(&mut nd, NOW), Some((solicited_node(other(2)), Address::BROADCAST)));
-    messages(&mut nd, NOW, (true, true), Some(LINK));
+    advertised(&mut nd, NOW, (true, true), Some(LINK));
     assert_eq!(nd.poll_change(), Some(Change::Found(other(2))));
     assert_eq!(
         (nd.resolution(other(2)), state(&nd)),
@@ -103,7 +103,7 @@ fn reachable_becomes_stale_and_the_next_packet_delays_then_probes() {
     assert_eq!((state(&nd), sent(&mut nd, later)), (Some(State::Delay), None));
     wait(&mut nd, later + SECOND * 5);
     assert_eq!(sent(&mut nd, later), Some((other(2), LINK)), "to it alone");
-    messages(&mut nd, later + SECOND * 5, (true, false), None);
+    advertised(&mut nd, later + SECOND * 5, (true, false), None);
     assert_eq!(state(&nd), Some(State::Reachable));
 }
 
@@ -152,16 +152,16 @@ fn a_silent_neighbour_is_lost_after_three_solicitations() {
 fn another_link_address_is_accepted_only_if_it_overrides() {
     let elsewhere = Some(Address::Short(8));
     let mut nd = found();
-    messages(&mut nd, NOW, (false, false), elsewhere);
+    advertised(&mut nd, NOW, (false, false), elsewhere);
     assert_eq!((nd.resolution(other(2)), state(&nd)), (Resolution::To(LINK), Some(State::Stale)));
-    messages(&mut nd, NOW, (true, false), elsewhere);
+    advertised(&mut nd, NOW, (true, false), elsewhere);
     assert_eq!((nd.resolution(other(2)), state(&nd)), (Resolution::To(LINK), Some(State::Stale)));
-    messages(&mut nd, NOW, (false, true), elsewhere);
+    advertised(&mut nd, NOW, (false, true), elsewhere);
     assert_eq!(
         (nd.resolution(other(2)), state(&nd)),
         (Resolution::To(Address::Short(8)), Some(State::Stale))
     );
-    messages(&mut nd, NOW, (true, true), Some(LINK));
+    advertised(&mut nd, NOW, (true, true), Some(LINK));
     assert_eq!(
         (nd.resolution(other(2)), state(&nd)),
         (Resolution::To(LINK), Some(State::Reachable))
@@ -169,17 +169,89 @@ fn another_link_address_is_accepted_only_if_it_overrides() {
 }
 
 #[test]
+fn an_advertisement_of_a_neighbour_that_was_given_up_comes_too_late() {
+    let mut nd = nd();
+    assert!(nd.want(NOW, other(2)));
+    wait(&mut nd, NOW + SECOND * 3);
+    assert_eq!(state(&nd), Some(State::Unreachable));
+    advertised(&mut nd, NOW + SECOND * 3, (true, true), Some(LINK));
+    assert_eq!((nd.poll_change(), nd.poll_change()), (Some(Change::Lost(other(2))), None));
+    assert_eq!(nd.resolution(other(2)), Resolution::Unknown);
+}
+
+/// RFC 4861, 7.2.5: an advertisement that may not override changes only the state Reachable.
+#[test]
+fn another_link_address_does_not_end_a_probe() {
+    let mut nd = found();
+    nd.handle_sent(NOW, LINK, false);
+    assert_eq!(state(&nd), Some(State::Probe));
+    advertised(&mut nd, NOW, (false, false), Some(Address::Short(8)));
+    assert_eq!((nd.resolution(other(2)), state(&nd)), (Resolution::To(LINK), Some(State::Probe)));
+}
+
+#[test]
+fn a_guessed_link_address_is_replaced_by_any_that_is_advertised() {
+    let (mut nd, guessed) = (nd(), Ipv6Addr::new(0xFE80, 0, 0, 0, 1, 2, 3, 4));
+    nd.handle_use(NOW, guessed);
+    let (router, solicited, overriding) = (false, true, false);
+    let told = Advertisement { router, solicited, overriding, target: guessed };
+    let link = Some(NdOption::TargetLinkAddress(LINK));
+    hear(&mut nd, NOW, (guessed, OWN), Kind::NeighbourAdvertisement(told), link).unwrap();
+    assert_eq!(
+        (nd.resolution(guessed), state(&nd)),
+        (Resolution::To(LINK), Some(State::Reachable))
+    );
+}
+
+/// RFC 4861, 7.2.4.
+#[test]
+fn a_solicitation_without_a_link_address_is_answered_to_the_known_one_or_to_its_frames_source() {
+    let asks = Kind::NeighbourSolicitation(OWN);
+    let ends = (other(2), OWN);
+    let mut nd = found();
+    hear(&mut nd, NOW, ends, asks, None).unwrap();
+    assert_eq!(sent(&mut nd, NOW), Some((other(2), LINK)));
+    let mut nd = self::nd();
+    nd.want(NOW, other(2));
+    sent(&mut nd, NOW);
+    hear(&mut nd, NOW, ends, asks, None).unwrap();
+    assert_eq!(sent(&mut nd, NOW), Some((other(2), Address::Short(99))), "still being sought");
+}
+
+/// RFC 4861, 7.1.1.
+#[test]
+fn a_solicitation_from_no_address_goes_to_the_solicited_node_group_without_a_link_address() {
+    let group = solicited_node(OWN);
+    for (src, dst, has_link, is_valid) in [
+        (Ipv6Addr::UNSPECIFIED, group, false, true),
+        (Ipv6Addr::UNSPECIFIED, group, true, false),
+        (Ipv6Addr::UNSPECIFIED, OWN, false, false),
+        (Ipv6Addr::UNSPECIFIED, OWN, true, false),
+        (other(2), group, true, true),
+        (other(2), OWN, true, true),
+        (other(2), OWN, false, true),
+    ] {
+        let mut nd = nd();
+        let link = has_link.then_some(NdOption::SourceLinkAddress(LINK));
+        let result = hear(&mut nd, NOW, (src, dst), Kind::NeighbourSolicitation(OWN), link);
+        let expected = if is_valid { Ok(()) } else { Err(Discard::Invalid) };
+        assert_eq!(result, expected, "{src} {dst} {has_link}");
+        assert_eq!(sent(&mut nd, NOW).is_some(), is_valid);
+    }
+}
+
+#[test]
 fn unsolicited_advertisements_are_not_accepted() {
     let mut nd = nd();
-    messages(&mut nd, NOW, (true, true), Some(LINK));
+    advertised(&mut nd, NOW, (true, true), Some(LINK));
     assert_eq!((state(&nd), nd.resolution(other(2))), (None, Resolution::Unknown));
     let redirect = Kind::Redirect { target: other(3), destination: other(2) };
     assert_eq!(hear(&mut nd, NOW, (other(3), OWN), redirect, None), Err(Discard::Ignored));
     assert_eq!(nd.stats().discarded(Discard::Ignored), 1);
     // An advertisement without a link address, or with a broadcast one, is not accepted.
     nd.want(NOW, other(2));
-    messages(&mut nd, NOW, (true, true), None);
-    messages(&mut nd, NOW, (true, true), Some(Address::BROADCAST));
+    advertised(&mut nd, NOW, (true, true), None);
+    advertised(&mut nd, NOW, (true, true), Some(Address::BROADCAST));
     assert_eq!(state(&nd), Some(State::Incomplete));
 }
 
@@ -213,7 +285,7 @@ fn a_neighbour_on_which_packets_wait_is_not_evicted() {
     }
     assert!(!nd.want(NOW + SECOND, other(99)), "all are being asked for");
     // Found, but not yet reported for its packets.
-    messages(&mut nd, NOW + SECOND, (true, true), Some(LINK));
+    advertised(&mut nd, NOW + SECOND, (true, true), Some(LINK));
     assert!(!nd.want(NOW + SECOND, other(99)));
     assert_eq!(nd.poll_change(), Some(Change::Found(other(2))));
     assert!(nd.want(NOW + SECOND, other(99)), "and then it may give way");
@@ -243,9 +315,9 @@ proptest! {
             prop_assert!(nd.neighbours().count() <= NEIGHBOURS);
         }
         let target = other(used - 1);
-        let messages = Advertisement { router: false, solicited: true, overriding: true, target };
+        let advertisement = Advertisement { router: false, solicited: true, overriding: true, target };
         let option = Some(NdOption::TargetLinkAddress(LINK));
-        hear(&mut nd, NOW, (target, OWN), Kind::NeighbourAdvertisement(messages), option).unwrap();
+        hear(&mut nd, NOW, (target, OWN), Kind::NeighbourAdvertisement(advertisement), option).unwrap();
         prop_assert_eq!(nd.resolution(target), Resolution::To(LINK));
         for n in 0..used {
             prop_assert!(nd.neighbours().any(|it| it.address() == other(n)));

@@ -13,6 +13,7 @@ mod minimal;
 mod red;
 mod relay;
 mod relaying;
+mod resolving;
 mod route_discovery;
 mod routing;
 mod udp;

@@ -285,6 +285,15 @@ mod tests {
     }
 
     #[test]
+    fn the_window_is_at_least_a_segment_of_the_size_that_is_agreed_on() {
+        for (mss, window) in [(MSS / 2, 4 * MSS), (4 * MSS, 4 * MSS), (6 * MSS, 6 * MSS)] {
+            let mut cubic = Cubic::new(MSS, 4 * MSS);
+            cubic.set_mss(mss);
+            assert_eq!(cubic.window(), window, "{mss}");
+        }
+    }
+
+    #[test]
     fn cube_roots_are_exact() {
         for root in [0_u64, 1, 2, 3, 1000, 65_535, (1 << 21) - 1] {
             let cube = root * root * root;

@@ -166,6 +166,27 @@ mod tests {
     }
 
     #[test]
+    fn the_highest_rate_counts_for_as_long_as_it_is_remembered() {
+        let mut cc = RateSampled::new(100, 400);
+        steady(&mut cc, 200, 25, 100, 100);
+        let most = cc.slow_start_threshold();
+        assert_eq!(most, 600);
+        // The rate falls to a half: the first lower ones are among the last sixteen rounds.
+        cc.rounds = ROUNDS;
+        cc.take(2_000, true);
+        assert_eq!((cc.highest, cc.slow_start_threshold()), ([2_000, 4_000], most));
+        for _ in 1..ROUNDS {
+            cc.take(2_000, true);
+        }
+        assert_eq!(cc.slow_start_threshold(), most);
+        cc.take(2_000, true);
+        assert_eq!(cc.slow_start_threshold(), most / 2);
+        // It rises again: the highest one is that of the present rounds.
+        cc.take(8_000, true);
+        assert_eq!(cc.slow_start_threshold(), most * 2);
+    }
+
+    #[test]
     fn extremes_do_no_harm() {
         let mut cc = RateSampled::new(0, 0);
         cc.on_loss(0);

@@ -358,6 +358,18 @@ mod tests {
         assert_eq!(window_scale(usize::MAX), 14);
     }
 
+    #[test]
+    fn a_ring_is_consistent_if_its_octets_are_within_it() {
+        let with = |capacity, head, readable, beyond| {
+            let new = ReceiveBuffer::<u16>::new(capacity);
+            ReceiveBuffer { head, readable, beyond, ..new }.fits()
+        };
+        assert!(with(0, 0, 0, 0) && with(8, 7, 8, 0) && with(8, 7, 3, 5) && with(8, 0, 0, 8));
+        assert!(!with(8, 8, 0, 0), "the first octet is outside");
+        assert!(!with(8, 0, 9, 0) && !with(0, 0, 1, 0), "more octets than places");
+        assert!(!with(8, 0, 3, 6), "octets out of order beyond the free places");
+    }
+
     proptest! {
         /// Any order of arrivals and reads gives what a map of octets gives, and the SACK blocks
         /// are true, maximal, distinct and led by the latest arrival.

@@ -270,6 +270,34 @@ fn a_needless_timeout_leaves_a_timer_where_a_window_had_just_opened() {
     assert!(!s.wait(MS * 10_000).is_empty());
 }
 
+/// RFC 6298, 5.3: only an acknowledgment of new data restarts the timer.
+#[test]
+fn a_needless_timeout_does_not_move_the_timer_of_what_is_in_flight_nor_sets_one_for_nothing() {
+    for all_arrived in [false, true] {
+        let (mut s, handle) = in_flight(ConnectionConfig { sack: true, ..plain() });
+        let counters = |s: &Script| s.ep.info(handle).unwrap().counters;
+        // The loss probe is lost, too.
+        while counters(&s).timeouts == 0 {
+            s.now = s.ep.deadline().unwrap();
+            s.ep.handle_deadline(s.now);
+            s.take_all();
+        }
+        s.now += MS * 10;
+        if all_arrived {
+            s.give(ACK, 1, 2001, b"").unwrap();
+        }
+        let due = s.ep.deadline();
+        assert_eq!(due.is_none(), all_arrived);
+        s.now += MS * 10;
+        let at = |offset: u32| s.theirs.wrapping_add(offset);
+        let (left, right) = if all_arrived { (401, 801) } else { (1, 401) };
+        let block = SackBlock { left: at(left), right: at(right) };
+        s.options.sack.push(block);
+        s.give(ACK, 1, if all_arrived { 2001 } else { 401 }, b"").unwrap();
+        assert_eq!((counters(&s).undone, s.ep.deadline()), (1, due), "{all_arrived}");
+    }
+}
+
 #[test]
 fn a_window_that_closes_is_asked_whatever_is_being_found_out_of_a_timeout() {
     let (mut s, handle) = in_flight(ConnectionConfig { sack: false, ..plain() });

@@ -10,7 +10,9 @@ use crate::common::Plan;
 use core::net::Ipv6Addr;
 use kinglet_nd::{Config, Configured, Discovery};
 use kinglet_wire::ieee802154::Address;
-use kinglet_wire::nd::{Advertisement, Capabilities, Kind, NdOption, Registration, Router, status};
+use kinglet_wire::nd::{
+    Advertisement, Capabilities, Kind, NdOption, Registration, Router, Servers, status,
+};
 
 const EXTENDED: NdOption<'static> = NdOption::Capabilities(Capabilities(Capabilities::EXTENDED));
 
@@ -181,6 +183,31 @@ fn a_context_with_a_lifetime_of_zero_is_forgotten_at_once() {
     }
 }
 
+/// RFC 8106, 5.1: a lifetime of zero means that the address must no longer be used.
+#[test]
+fn a_name_server_is_forgotten_when_its_lifetime_is_over_or_zero() {
+    let server = Ipv6Addr::new(0x2001, 0xDB8, 0, 0, 0, 0, 0, 0x53);
+    let says = |lone: &mut Lone<Plan>, lifetime_s| {
+        let servers = server.octets();
+        let servers = Servers::new(&servers);
+        lone.advertises(9, &[NdOption::RecursiveDns { lifetime_s, servers }]).unwrap();
+        lone.nd.servers().collect::<Vec<_>>()
+    };
+    let mut lone = host();
+    assert!(says(&mut lone, 0).is_empty());
+    for lifetime_s in [60, u32::MAX] {
+        assert_eq!(says(&mut lone, lifetime_s), [server]);
+        assert!(says(&mut lone, 0).is_empty(), "{lifetime_s}");
+    }
+    for (lifetime_s, after) in [(u32::MAX, vec![server]), (60, vec![])] {
+        assert_eq!(says(&mut lone, lifetime_s), [server]);
+        lone.run(SECOND * 59);
+        assert_eq!(lone.nd.servers().collect::<Vec<_>>(), [server]);
+        lone.run(SECOND * 2);
+        assert_eq!(lone.nd.servers().collect::<Vec<_>>(), after);
+    }
+}
+
 //= rfc6775#14-2 type=test
 #[test]
 fn a_link_address_of_64_bits_makes_an_address_of_its_eui_64() {
@@ -190,6 +217,23 @@ fn a_link_address_of_64_bits_makes_an_address_of_its_eui_64() {
     lone.advertises(9, &[NdOption::Prefix(prefix(false))]).unwrap();
     let made = Ipv6Addr::new(0x2001, 0xDB8, 0, 0, 0, 0, 0, 7);
     assert_eq!(lone.configured(), [Configured::Address(made)]);
+}
+
+#[test]
+fn solicitations_of_several_own_addresses_by_one_node_are_all_answered_and_repeated_ones_once() {
+    let mut lone = host();
+    for asked in [OWN, local(1), OWN] {
+        let kind = Kind::NeighbourSolicitation(asked);
+        lone.hear(local(7), asked, kind, &[source(7)]).unwrap();
+    }
+    let targets: Vec<_> = of_type(&lone.sent(), 136)
+        .iter()
+        .map(|sent| match sent.kind() {
+            Kind::NeighbourAdvertisement(it) => it.target,
+            kind => panic!("{kind:?}"),
+        })
+        .collect();
+    assert_eq!(targets, [OWN, local(1)]);
 }
 
 //= rfc8505#5.2.1-1 type=test
