@@ -1,31 +1,31 @@
-//! What an application could do now, told once.
+//! Readiness of connections, reported to the application once.
 
 use super::{Endpoint, EntryOf, Handle, Peer, Sizes};
 use crate::state::State;
 use kinglet_mem::Array;
 
-/// What has become possible with a connection.
+/// Calls that have become possible on a connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Readiness {
-    /// [`Endpoint::recv`] gives octets, the end of the stream, or why it ended.
+    /// [`Endpoint::recv`] returns octets, the end of the stream, or an error.
     pub readable: bool,
     /// The handshake is over, and [`Endpoint::send`] takes octets.
     pub writable: bool,
-    /// The connection is over: [`Endpoint::info`] says why.
+    /// The connection has ended: [`Endpoint::info`] has the reason.
     pub closed: bool,
 }
 
-/// Something that an application may be waiting for.
+/// An event that an application may wait for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ready {
     /// A connection to this port waits for [`Endpoint::accept`].
     Acceptable(u16),
-    /// Something has become possible with a connection.
+    /// Calls have become possible on a connection.
     Connection(Handle, Readiness),
 }
 
-/// What an application has been told of a connection and has not made use of yet, and what it has
-/// done about the connection itself; and whether that is to be polled. A bit each.
+/// State of a connection towards its application, one bit each: readiness that was reported and has
+/// not been used yet, the application's own calls, and whether the connection has to be polled.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Told(u8);
 
@@ -34,15 +34,15 @@ impl Told {
     const READABLE: Told = Told(2);
     const WRITABLE: Told = Told(4);
     const CLOSED: Told = Told(8);
-    /// The application has called `close` or one that ends more.
+    /// The application has called `close`, `release` or `abort`.
     const LEFT: Told = Told(16);
-    /// Something has happened since `poll_packet` last found nothing to send.
+    /// An event has occurred since `poll_packet` last found nothing to send.
     const AWAKE: Told = Told(64);
-    /// A bare acknowledgment has not left yet, and the next one waits for that.
+    /// A bare acknowledgment has not been sent yet, and the next one waits for it.
     const HELD: Told = Told(128);
-    /// The application has the handle, and has been told nothing else.
+    /// The application has the handle; no readiness has been reported.
     pub(super) const ACCEPTED: Told = Told(32);
-    /// Of a connection that its application has given up it is told no more.
+    /// State of a connection that its application has released: nothing is reported any more.
     pub(super) const ALL: Told = Told(!Told::HELD.0);
     pub(super) const NOTHING: Told = Told(0);
 
@@ -72,7 +72,7 @@ impl Told {
         self.has(Told::LEFT)
     }
 
-    /// The application has taken the handle: whatever is possible is news.
+    /// The application has taken the handle: all readiness is reported again.
     pub(super) const fn accept(&mut self) {
         *self = Told(self.0 & (Told::AWAKE.0 | Told::HELD.0) | Told::ACCEPTED.0);
     }
@@ -101,28 +101,28 @@ impl Told {
         self.has(Told::HELD)
     }
 
-    /// From now on bare acknowledgments wait.
+    /// Makes bare acknowledgments wait.
     pub(super) const fn hold_acks(&mut self) {
         *self = self.and(Told::HELD);
     }
 
-    /// They do not wait any longer, and there may be one.
+    /// Bare acknowledgments no longer wait, and one may be due.
     pub(super) const fn release_acks(&mut self) {
         *self = self.without(Told::HELD).and(Told::AWAKE);
     }
 
-    /// The application has read: whatever can be read then is news.
+    /// The application has read: further octets are reported again.
     pub(super) const fn read(&mut self) {
         *self = self.without(Told::READABLE);
     }
 
-    /// The application has written: room is news.
+    /// The application has written: room is reported again.
     pub(super) const fn written(&mut self) {
         *self = self.without(Told::WRITABLE);
     }
 }
 
-/// What there is to tell now, whether it has been told or not.
+/// The present readiness, whether it has been reported or not.
 fn possible<K: Peer, S: Sizes>(entry: &EntryOf<K, S>) -> Told {
     let conn = &entry.conn;
     if !entry.told.is_accepted() {
@@ -137,11 +137,12 @@ fn possible<K: Peer, S: Sizes>(entry: &EntryOf<K, S>) -> Told {
 }
 
 impl<K: Peer, S: Sizes> Endpoint<K, S> {
-    /// What has become possible since it was last asked, one connection at a time: `None` when all
-    /// is told. What has been told is told again only when the application has made use of it: a
-    /// connection is readable again after [`Endpoint::recv`], if there is more or when more comes,
-    /// and writable after `send`. So whoever waits misses nothing, and whoever does not is not told
-    /// twice.
+    /// Returns the readiness of one connection that has not been reported yet, or `None`.
+    ///
+    /// A readiness is reported again only after the application has made use of it: a connection is
+    /// readable again after [`Endpoint::recv`], if there are more octets or when more arrive, and
+    /// writable after `send`. An application that waits for each report misses no event, and one
+    /// that does not gets no report twice.
     #[inline(never)]
     pub fn poll_ready(&mut self) -> Option<Ready> {
         let slots = (0u16..=u16::MAX).zip(self.slots.as_mut_slice());
