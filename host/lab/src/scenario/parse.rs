@@ -215,7 +215,7 @@ fn context(mut t: Reader<'_>, contexts: &mut [Option<Context>; CONTEXTS]) -> Res
     let parts = written.split_once('/');
     let prefix = parts.and_then(|(address, len)| Some((address.parse().ok()?, len.parse().ok()?)));
     let Some((prefix, len)) = prefix.filter(|(_, len)| *len <= 128) else {
-        let message = format!("\"{written}\" is no prefix such as \"fd00::/64\"");
+        let message = format!("\"{written}\" is not a prefix, such as \"fd00::/64\"");
         return Err(t.error_at("prefix", message));
     };
     if contexts[id as usize].replace(Context { prefix, len }).is_some() {

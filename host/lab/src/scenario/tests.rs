@@ -278,7 +278,8 @@ fn a_setting_without_the_one_that_it_belongs_to_is_refused() {
 fn leaves_are_refused_where_nobody_could_seek_them() {
     let message = refused("[topology]\noffice = {}\n[net]\nrouting = \"aodv\"\n");
     assert!(
-        message.ends_with("AODV has no leaves, as they would miss route requests; make it a router"),
+        message
+            .ends_with("AODV has no leaves, as they would miss route requests; make it a router"),
         "{message}"
     );
     let text = format!("{LINE}[net]\nrouting = \"aodv\"\naodv_metric = \"hop-count\"\n");

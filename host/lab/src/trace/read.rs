@@ -43,7 +43,7 @@ impl fmt::Display for TraceError {
 
 impl std::error::Error for TraceError {}
 
-const NO_TRACE: &str = "is no trace; `kinglet sim SCENARIO.toml --trace FILE` writes one";
+const NO_TRACE: &str = "is not a trace; `kinglet sim SCENARIO.toml --trace FILE` writes one";
 
 /// Opens the trace at `path`.
 ///
@@ -85,7 +85,8 @@ fn names(first: &str) -> Result<Names, String> {
             super::VERSION
         ));
     }
-    serde_json::from_value(value).map_err(|error| format!("is no trace: its first line: {error}"))
+    serde_json::from_value(value)
+        .map_err(|error| format!("is not a trace; its first line: {error}"))
 }
 
 fn parquet(path: &Path, wrong: &dyn Fn(String) -> TraceError) -> Result<Trace, TraceError> {

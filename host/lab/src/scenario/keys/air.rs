@@ -103,7 +103,7 @@ pub(in crate::scenario) const MEDIUM: &[Key<Medium>] = &[
                 }
             },
         },
-        "who hears whom",
+        "rule for reception between nodes",
     ),
     Key::<Medium>::new(
         "overlap",
