@@ -62,12 +62,12 @@ impl Told {
         self.0 & other.0 != 0
     }
 
-    /// Whether the application has the handle.
+    /// Returns whether the application has the handle.
     pub(super) const fn is_accepted(self) -> bool {
         self.has(Told::ACCEPTED)
     }
 
-    /// Whether the application has called `close`, `release` or `abort`.
+    /// Returns whether the application has called `close`, `release` or `abort`.
     pub(super) const fn is_closed(self) -> bool {
         self.has(Told::LEFT)
     }
@@ -81,7 +81,7 @@ impl Told {
         *self = self.and(Told::LEFT);
     }
 
-    /// Whether there may be something to send.
+    /// Returns whether there may be something to send.
     pub(super) const fn is_awake(self) -> bool {
         self.has(Told::AWAKE)
     }
@@ -96,7 +96,7 @@ impl Told {
         *self = self.without(Told::AWAKE);
     }
 
-    /// Whether bare acknowledgments wait.
+    /// Returns whether bare acknowledgments wait.
     pub(super) const fn holds_acks(self) -> bool {
         self.has(Told::HELD)
     }
