@@ -101,7 +101,11 @@ mod tests {
             (LINE, "node = 4", "t.toml:4:8: tunnel.node: 4 is out of range; allowed are 0 to 3"),
             (LINE, "node = 3\nrate_kpbs = 9", "tunnel.rate_kpbs: unknown key; did you mean"),
             (LINE, "node = 3\nrate_kbps = 0", "tunnel.rate_kbps: 0 is out of range"),
-            (LINE, "node = 0", "tunnel: node 0 is the border router, where the tunnel begins"),
+            (
+                LINE,
+                "node = 0",
+                "tunnel: node 0 is the border router, which is the tunnel's other end",
+            ),
             (leaf, "node = 2", "tunnel: node 2 is not a router; give a router"),
             ("[[node]]\n[[node]]\nx_m = 8\n", "node = 1", "tunnel: needs a node with `role = "),
             (LINE, "node = 3\n[net]\nrouting = \"mesh\"", "needs `routing = \"static\"`"),

@@ -252,8 +252,8 @@ mod tests {
     fn a_column_that_there_is_not_is_told_with_what_was_meant() {
         let plan = plan();
         let error = Worth::of(&plan, &finished(&plan), "kpbs", None).expect_err("no such column");
-        assert_eq!(error, "`kpbs` is no column with numbers; did you mean `kbps`?");
+        assert_eq!(error, "`kpbs` is not a column of numbers; did you mean `kbps`?");
         let error = Worth::of(&plan, &Finished::new(), "kbps", None).expect_err("nothing");
-        assert_eq!(error, "`kbps` is no column with numbers");
+        assert_eq!(error, "`kbps` is not a column of numbers");
     }
 }
