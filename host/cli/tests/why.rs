@@ -65,7 +65,7 @@ fn a_trace_that_was_cut_short_is_read_as_far_as_it_goes() {
     let octets = std::fs::read(&parquet).expect("a trace");
     std::fs::write(&parquet, &octets[..octets.len() / 2]).expect("a scratch file");
     let (code, _, err) = kinglet(&["why", &parquet]);
-    assert!(code == Some(2) && err.contains("has no end: it was cut short"), "{err}");
+    assert!(code == Some(2) && err.contains("was cut short: it has no last row"), "{err}");
 }
 
 #[test]

@@ -399,7 +399,7 @@ mod tests {
         result.losses = [61.0, 62.0, 63.0, 64.0].map(lost).to_vec();
         result.losses_left_out = Some(2);
         let (short, long) = (text(&result, false), text(&result, true));
-        assert!(short.contains("the like 6 times; --reasons lists all\n"), "{short}");
+        assert!(short.contains("and others: 6; --reasons lists all\n"), "{short}");
         assert!(short.contains("      63 s  node 3 lost parent ::1; mac no_ack 4\n"), "{short}");
         assert!(!short.contains(LOSSES) && !short.contains("64 s"), "{short}");
         assert!(long.contains(LOSSES) && !long.contains("the like"), "{long}");

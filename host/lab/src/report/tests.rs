@@ -236,7 +236,7 @@ fn a_timeline_without_room_says_where_it_ends() {
     let (scenario, mut result) = a_day();
     result.timeline_full_at_s = Some(0.25);
     let page = one_run(&HEADER, &scenario, &result, (0.0, 1.0));
-    assert!(page.contains("no more room at 0.250 s") && page.contains("data-to=\"250000\""));
+    assert!(page.contains("record was full at 0.250 s") && page.contains("data-to=\"250000\""));
     // A run may be over before its timeline begins.
     result.timeline_full_at_s = None;
     result.sim_seconds = 10.0;

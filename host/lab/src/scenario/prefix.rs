@@ -96,7 +96,7 @@ mod tests {
             ("fe80::/48", "is not for this"),
             ("ff02::/48", "is not for this"),
             ("::/48", "is not for this"),
-            ("10.0.0.0/48", "is no IPv6 prefix"),
+            ("10.0.0.0/48", "is not an IPv6 prefix"),
         ] {
             let error = text.parse::<Prefix>().expect_err(text);
             assert!(error.contains(why), "{error}");

@@ -365,7 +365,7 @@ fn an_office_in_which_everybody_wakes_has_no_leaves() {
     let text = |leaves: &str| {
         format!("[topology]\noffice = {{{leaves}}}\n[radio]\nprofile = \"nrf52840\"\n[wake]\n")
     };
-    assert!(refused(&text("")).contains("leaves ask their parents"));
+    assert!(refused(&text("")).contains("leaves poll their parents"));
     let office = Scenario::from_toml("o", &text(" leaves = false ")).expect("valid");
     let routers = office.nodes.iter().filter(|place| place.role == Role::Router);
     assert_eq!((office.nodes.len(), routers.count()), (15, 14));
@@ -436,7 +436,7 @@ fn energy_cca_wakes_nobody_for_a_weak_link() {
                 exponent = 3\nreference_loss_db = 40.2\n[radio]\nprofile = \"nrf52840\"\n\
                 cca = \"energy\"\n[wake]\nrate_hz = 8\n";
     let error = refused(text);
-    assert!(error.contains("node 1 is joined to node 0 by links below -75 dBm only"), "{error}");
+    assert!(error.contains("node 1 is joined to node 0 only by links below -75 dBm"), "{error}");
     assert!(refused(&text.replace("\"energy\"", "\"both\"")).contains("cca = \"either\""));
     // The links have -79.2 dBm.
     let works = [

@@ -66,7 +66,7 @@ impl Scenario {
         };
         let flow = self.flows.iter().find(ends_there)?;
         Some(format!(
-            "a flow of kind \"{}\" ends at node {node}, where a computer replaces the \
+            "a flow of kind \"{}\" has an end at node {node}, where a computer replaces the \
              applications; remove that flow, or give another node",
             flow.kind.name()
         ))

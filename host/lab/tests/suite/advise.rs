@@ -64,7 +64,7 @@ fn what_cannot_be_measured_or_read_is_told() {
     let error = of(LINE, goodput(60)).expect_err("no flow");
     assert_eq!(
         error.to_string(),
-        "the scenario has nothing to measure goodput by: it has no flow of a kind that has it"
+        "the scenario has nothing to measure goodput by: no flow is of a kind that has this value"
     );
     let error =
         of(&format!("{LINE}mac = {{ max_be = 9 }}\n{FLOW}"), goodput(60)).expect_err("a typo");
