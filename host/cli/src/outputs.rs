@@ -361,10 +361,8 @@ impl<'a> Placed<'a> {
                 return Err(format!("{} are the same file; give each its own", both()));
             }
             if self.is_inside(other) || other.is_inside(self) {
-                return Err(format!(
-                    "{}: one is a file, and cannot be the directory of the other; give another path",
-                    both()
-                ));
+                let why = "one is a file, not a directory for the other; give another path";
+                return Err(format!("{}: {why}", both()));
             }
         }
         Ok(())

@@ -82,8 +82,8 @@ impl<K: Peer> Replies<K> {
 /// Number of challenge ACKs that a connection has sent recently, in one octet: a period's number
 /// modulo 16 and the count in it.
 ///
-/// Each connection has its own limit. With a shared limit an attacker could find out, from the remaining
-/// count of its own connection, whether a forged segment has hit another one
+/// Each connection has its own limit. With a shared limit an attacker could find out, from
+/// the remaining count of its own connection, whether a forged segment has hit another one
 /// (CVE-2016-5696).
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Challenges(u8);

@@ -92,8 +92,8 @@ fn names(first: &str) -> Result<Names, String> {
 fn parquet(path: &Path, wrong: &dyn Fn(String) -> TraceError) -> Result<Trace, TraceError> {
     let cut = |_| {
         wrong(
-            "was cut short: it has no last row, and a truncated Parquet file cannot be read. A trace \
-             of JSON lines (any other name) can"
+            "was cut short: it has no last row, and a truncated Parquet file cannot be read. A \
+             trace of JSON lines (any other name) can"
                 .to_owned(),
         )
     };
