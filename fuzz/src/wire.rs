@@ -77,7 +77,7 @@ fn routed_there_and_back(octets: &[u8], hop: Hop<'_>, total: Option<u16>, storin
         let Ok(total) = u16::try_from(total) else { return };
         let mut header = [0; EXPANDED];
         let expanded = expand(&frame[..done.written], Some(total), &mut header);
-        let expanded = expanded.expect("what was compressed can be expanded");
+        let expanded = expanded.expect("a compressed header can be expanded");
         assert_eq!(expanded.written, done.covered);
         // The traffic class of the packet in a tunnel may have adopted that of the outer header.
         let same = header.iter().zip(packet).take(done.covered).filter(|(a, b)| a == b).count();
@@ -134,7 +134,7 @@ fn round_trip<N: NextHeader>(packet: &[u8], hop: Hop<'_>) {
     let integrity = Integrity::None;
     let expanded =
         sixlowpan::decompress::<N>(frame, src, dst, contexts, Some(total), integrity, &mut header);
-    let expanded = expanded.expect("what was compressed can be expanded");
+    let expanded = expanded.expect("a compressed header can be expanded");
     assert_eq!(expanded.written, compressed.covered);
     assert_eq!(header[..expanded.written], packet[..compressed.covered]);
 }
@@ -202,7 +202,7 @@ pub fn nd(data: &[u8]) {
     }
     // A context may have used the long form without need.
     let len = builder.len();
-    let again = nd::Message::parse(&buffer[..len]).expect("what was written can be read");
+    let again = nd::Message::parse(&buffer[..len]).expect("a written message can be read");
     assert_eq!(again.kind(), message.kind());
     assert!(again.options().eq(message.options()));
 }
@@ -234,7 +234,7 @@ pub fn tcp(data: &[u8]) {
     let len = segment.header.emit(&mut buffer).expect("there is room");
     t::set_checksum(&mut buffer[..len], sum);
     assert!(t::verify_checksum(&buffer[..len], sum));
-    let again = t::Segment::parse(&buffer[..len]).expect("what was written can be read");
+    let again = t::Segment::parse(&buffer[..len]).expect("a written segment can be read");
     let (mut first, mut second) = (segment.header, again.header);
     // Blocks that do not fit with padded options are left out, from the end.
     let (all, kept) = (first.options.sack, second.options.sack);
@@ -254,7 +254,7 @@ pub fn coap(data: &[u8]) {
     }
     writer.payload(message.payload).expect("as before");
     let len = writer.finish();
-    let again = Message::parse(&octets[..len]).expect("what was written can be read");
+    let again = Message::parse(&octets[..len]).expect("a written message can be read");
     assert_eq!((again.header, again.payload), (message.header, message.payload));
     assert!(again.options().eq(message.options()));
 }

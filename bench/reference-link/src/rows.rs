@@ -62,13 +62,13 @@ pub const ROWS: &[Row] = &[
     },
     Row {
         name: "kinglet-ack-each",
-        title: "the same, and an acknowledgment for each segment, as the peers send",
+        title: "the same, with an acknowledgment for each segment, as the peers send",
         stack: Stack::Kinglet,
         setup: Setup { timestamps: false, ack_every: 1, ..FIVE },
     },
     Row {
         name: "kinglet-feedback",
-        title: "Kinglet, 64-bit addresses, five frames, told of lost frames",
+        title: "Kinglet, 64-bit addresses, five frames, loss reports",
         stack: Stack::Kinglet,
         setup: Setup { feedback: true, ..FIVE },
     },
@@ -80,7 +80,7 @@ pub const ROWS: &[Row] = &[
     },
     Row {
         name: "kinglet-adaptive-feedback",
-        title: "adaptive segments, told of lost frames",
+        title: "adaptive segments, loss reports",
         stack: Stack::Kinglet,
         setup: Setup { adaptive: true, feedback: true, ..FIVE },
     },
@@ -98,7 +98,7 @@ pub const ROWS: &[Row] = &[
     },
     Row {
         name: "kinglet-lossy-feedback",
-        title: "set for a lossy path, told of lost frames",
+        title: "set for a lossy path, loss reports",
         stack: Stack::Kinglet,
         setup: Setup { lossy: true, feedback: true, ..FIVE },
     },
@@ -140,7 +140,7 @@ pub const ROWS: &[Row] = &[
     },
     Row {
         name: "kinglet-short-feedback",
-        title: "Kinglet, 16-bit addresses, told of lost frames",
+        title: "Kinglet, 16-bit addresses, loss reports",
         stack: Stack::Kinglet,
         setup: Setup { feedback: true, ..SHORT },
     },
@@ -152,7 +152,7 @@ pub const ROWS: &[Row] = &[
     },
     Row {
         name: "kinglet-three-feedback",
-        title: "Kinglet, three frames, told of lost frames",
+        title: "Kinglet, three frames, loss reports",
         stack: Stack::Kinglet,
         setup: Setup { feedback: true, ..THREE },
     },

@@ -56,7 +56,7 @@ pub fn command(arguments: &[String]) -> Result<(), String> {
     let results = work(&jobs, seconds, threads)?;
     models.iter().for_each(|model| print(&jobs, &results, *model));
     if !left_out.is_empty() {
-        println!("\nnot built, hence left out: {}", left_out.join(", "));
+        println!("\nleft out, as not built: {}", left_out.join(", "));
     }
     if let Some(path) = option(arguments, "--json") {
         let text = serde_json::to_string_pretty(&summary(&jobs, &results, &models, seconds));

@@ -7,24 +7,24 @@
 //! | RFC 6298, 7323 | RTO, timestamps, PAWS, window scale |
 //! | RFC 2018, 8985 | SACK received and sent, RACK-TLP with a bounded table of segments |
 //! | RFC 5681, 6582, 3465, 9937 | slow start, congestion avoidance, New Reno, byte counting, PRR |
-//! | RFC 2883, 3522, 4015, 5682 | D-SACK sent and heeded, needless recoveries taken back |
+//! | RFC 2883, 3522, 4015, 5682 | D-SACK sent and processed, spurious recoveries undone |
 //! | RFC 3168 | ECN on data: negotiation with fallback, echo, one reaction a window |
 //! | RFC 3042, 5827 | limited transmit, early retransmit |
 //! | RFC 1122 | delayed ACK, Nagle, zero-window probes, keep-alive, user timeout |
 //! | RFC 5961, 6528, 6056, 1337 | challenge ACKs, ISNs, ports, TIME-WAIT assassination |
 //!
 //! | RFC 7413, 4987 | Fast Open with cookies, client and server; SYN cookies |
-//! | draft-ietf-tcpm-ack-rate-request-11 | ACK Rate Request, if it is asked for (decision 53) |
+//! | draft-ietf-tcpm-ack-rate-request-11 | ACK Rate Request, if configured (decision 53) |
 //! | RFC 8201, 5927, 5461 | path MTU from ICMPv6, validated; soft errors that end nothing |
-//! | RFC 9438 | CUBIC in integers, to be chosen instead of New Reno |
+//! | RFC 9438 | CUBIC in integers, selectable instead of New Reno |
 //!
-//! Deliberately not: urgent data for applications (RFC 6093). Not yet: AccECN (RFC 9768). What each
-//! requirement of RFC 9293 has become stands in `COMPLIANCE.md`; the [manual] tells of use, memory,
-//! defaults and differences from other stacks.
+//! Deliberately not: urgent data for applications (RFC 6093). Not yet: AccECN (RFC 9768).
+//! `COMPLIANCE.md` has the state of each requirement of RFC 9293. The [manual] describes use,
+//! memory, defaults and differences from other stacks.
 //!
 //! **Zero-copy send.** [`Endpoint::poll_packet`] hands out a header, whose checksum is right, and a
 //! [`PayloadRef`]. The payload stays in the send ring until [`Endpoint::read_payload`] copies it,
-//! fragment by fragment, to where it leaves. Constant data need not even be in the ring
+//! fragment by fragment, into the output buffer. Constant data need not even be in the ring
 //! ([`Endpoint::send_static`]). **In-place reassembly.** Out-of-order octets wait in
 //! the receive ring itself, marked in a bitmap; none inside the window is ever dropped.
 //!

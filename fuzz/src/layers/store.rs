@@ -245,5 +245,5 @@ pub fn store_flash(data: &[u8]) {
     assert!(model.store.is_empty(), "everything comes out");
     let rest: usize = model.queues.iter().map(VecDeque::len).sum();
     model.missing += rest as u32;
-    assert_eq!(model.missing, model.store.stats().lost, "what is missing was counted");
+    assert_eq!(model.missing, model.store.stats().lost, "the missing frames were counted");
 }

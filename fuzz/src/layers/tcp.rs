@@ -173,7 +173,7 @@ impl World {
             assert!(len == 0 || payload.is_ok(), "a fresh segment has its payload");
             let sum = packet.peer.pseudo_header_sum(segment.len());
             assert!(verify_checksum(&segment, sum));
-            self.last = Segment::parse(&segment).expect("what is sent can be read").header;
+            self.last = Segment::parse(&segment).expect("a segment sent can be read").header;
         }
     }
 

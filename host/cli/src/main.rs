@@ -22,13 +22,11 @@ use std::process::ExitCode;
 
 // The texts of the help have their own line breaks, at 80 columns, and clap breaks none (it has no
 // `wrap_help`): the help is the same on every terminal.
-const LONG_ABOUT: &str = "\
-TCP/IPv6 for IEEE 802.15.4: the stack of the nodes in a deterministic simulator,
-and the experiments of four papers.
-
-Without a command, runs a demonstration of less than a minute that answers three
-questions: how much TCP carries over several radio hops, whether a sleeping
-sensor's data arrives when packets are lost, and what that costs its battery.";
+const LONG_ABOUT: &str = "TCP/IPv6 for IEEE 802.15.4: the stack of the nodes in a deterministic \
+                          simulator,\nand the experiments of four papers.\n\nWithout a command, \
+                          runs a demonstration of less than a minute on three subjects:\nthe \
+                          goodput of TCP over several radio hops, the delivery of a sleeping \
+                          sensor's\ndata when packets are lost, and its cost in battery charge.";
 
 const EXAMPLES: &str = "\
 Examples, from the project's root (`cargo run --release --` is `kinglet`):

@@ -57,7 +57,7 @@ impl Output {
         of(&self.0).ok_or_else(|| {
             let path = self.0.display();
             Failure::usage(format!(
-                "--out {path}: a table is a .csv or a .parquet; give it that end"
+                "--out {path}: unknown type of table; end the name in .csv or .parquet"
             ))
         })
     }
@@ -361,7 +361,8 @@ impl<'a> Placed<'a> {
                 return Err(format!("{} are the same file; give each its own", both()));
             }
             if self.is_inside(other) || other.is_inside(self) {
-                return Err(format!("{}: a file is no directory; give each its own", both()));
+                let why = "one is a file, not a directory for the other; give another path";
+                return Err(format!("{}: {why}", both()));
             }
         }
         Ok(())

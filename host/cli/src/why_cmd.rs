@@ -75,7 +75,7 @@ pub(crate) fn run(args: &Args) -> Result<Code, Failure> {
 fn note_end(path: &Path, trace: &Trace) {
     if let Some(why) = trace.cut_short() {
         let path = path.display();
-        note(&format!("{path} was cut short: {why}. What came before that is used"));
+        note(&format!("{path} was cut short: {why}. The part before that is used"));
     }
 }
 

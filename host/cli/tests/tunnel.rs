@@ -34,7 +34,10 @@ fn talk() {
     let file = Scratch::new(NETWORK.as_bytes());
     let gateway = Gateway::start(&file.0);
     let announced = &gateway.announcement;
-    assert!(announced.contains(&format!("{FAR}   what the second computer does")), "{announced}");
+    assert!(
+        announced.contains(&format!("{FAR}   the services of the second computer")),
+        "{announced}"
+    );
     let far = Computer::with_network();
     step("the printed commands", || far.set_up(announced));
     step("ping from both ends", || {

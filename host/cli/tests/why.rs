@@ -54,7 +54,7 @@ fn a_trace_that_was_cut_short_is_read_as_far_as_it_goes() {
         std::fs::write(&trace, &text[..octets]).expect("a scratch file");
         let (code, _, err) = kinglet(&["why", &trace]);
         assert_eq!(code, Some(0), "{err}");
-        assert!(err.contains(needle) && err.contains("What came before that is used"), "{err}");
+        assert!(err.contains(needle) && err.contains("The part before that is used"), "{err}");
     }
     // Whole lines, without the last one.
     let end = text.trim_end().rfind('\n').expect("lines");
@@ -65,7 +65,7 @@ fn a_trace_that_was_cut_short_is_read_as_far_as_it_goes() {
     let octets = std::fs::read(&parquet).expect("a trace");
     std::fs::write(&parquet, &octets[..octets.len() / 2]).expect("a scratch file");
     let (code, _, err) = kinglet(&["why", &parquet]);
-    assert!(code == Some(2) && err.contains("has no end: it was cut short"), "{err}");
+    assert!(code == Some(2) && err.contains("was cut short: it has no last row"), "{err}");
 }
 
 #[test]
@@ -83,9 +83,13 @@ fn what_is_no_trace_is_refused_with_what_would_be_right() {
         (
             vec!["why", &file("why-text.jsonl", "0.000192 1 cca clear\n")],
             2,
-            "is no trace; `kinglet",
+            "is not a trace; `kinglet",
         ),
-        (vec!["why", &file("why-json.jsonl", "{\"flows\":[]}\n")], 2, "is no trace; `kinglet sim"),
+        (
+            vec!["why", &file("why-json.jsonl", "{\"flows\":[]}\n")],
+            2,
+            "is not a trace; `kinglet sim",
+        ),
         (vec!["why", &file("why-empty.jsonl", "")], 2, "is empty"),
         (vec!["why", &file("why-old.jsonl", old)], 2, "version 0, written by kinglet 0.0.9"),
         (vec!["why", &none], 3, "No such file"),

@@ -223,8 +223,8 @@ impl fmt::Display for GatewayError {
         match self {
             GatewayError::NoBorderRouter { scenario } => write!(
                 f,
-                "the scenario \"{scenario}\" has no border router, which the host could be \
-                 connected to: give one [[node]] `role = \"border-router\"`"
+                "the scenario \"{scenario}\" has no border router to connect the host \
+                 to: give one [[node]] `role = \"border-router\"`"
             ),
             GatewayError::Unsupported(what) => {
                 write!(f, "the gateway cannot run this scenario: {what}")

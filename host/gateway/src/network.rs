@@ -297,7 +297,7 @@ impl Mesh {
         let (free, inside): (Vec<_>, Vec<_>) = (0..self.nodes()).partition(is_outside);
         if all.len() > free.len() {
             let what = format!(
-                "--zep: the scenario has {} places for those outside (role = \"outside\")",
+                "--zep: the scenario has {} places for external nodes (role = \"outside\")",
                 free.len()
             );
             return Err(GatewayError::Zep(what));

@@ -529,10 +529,10 @@ fn answers(mesh: &Mesh, mote: &Mote) -> String {
         }
     }
     if mesh.is_serial(mote.node) {
-        answers = String::from("what the mote behind the serial line does");
+        answers = String::from("the services of the mote behind the serial line");
     }
     if mesh.far_end() == Some(mote.node) {
-        answers = String::from("what the second computer does");
+        answers = String::from("the services of the second computer");
     }
     if mote.hops == 0 {
         answers.push_str(" (border router)");

@@ -58,7 +58,7 @@ fn first_losses(result: &RunResult) -> String {
     if count == 0 {
         return String::new();
     }
-    let mut text = format!("\nnodes lost parents, neighbours or the like {count} times");
+    let mut text = format!("\nlost relations to parents, neighbours and others: {count}");
     text.push_str(if count > FIRST as u64 { "; --reasons lists all\n" } else { "\n" });
     for LossResult { at_s, node, loss } in result.losses.iter().take(FIRST) {
         text.push_str(&format!("{at_s:8.0} s  node {node} {loss}\n"));
@@ -263,7 +263,7 @@ fn radios(result: &RunResult) -> Table {
         result.nodes.first().into_iter().flat_map(|n| n.radio_s.parts()).map(|(name, _)| name),
     );
     head.push("sum");
-    table("what radios were on for, % of the time", head, result.nodes.iter().map(row))
+    table("radio time by state, % of the run", head, result.nodes.iter().map(row))
 }
 
 /// The parts of [`Power`](crate::run::Power) that are above zero on at least one node.
@@ -287,7 +287,7 @@ fn times(result: &RunResult) -> Table {
         [node.id.to_string()].into_iter().chain(parts.iter().map(share)).collect()
     };
     let rows = result.nodes.iter().filter(|_| !parts.is_empty()).map(row);
-    table("what time went into, %", names_of(&parts), rows)
+    table("time by activity, % of the run", names_of(&parts), rows)
 }
 
 fn energies(result: &RunResult) -> Table {
@@ -303,7 +303,7 @@ fn energies(result: &RunResult) -> Table {
     let mut head = names_of(&parts);
     head.extend(["sum", "a frame sent"]);
     let rows = result.nodes.iter().filter(|_| !parts.is_empty()).map(row);
-    table("what energy went into, mJ", head, rows)
+    table("energy by activity, mJ", head, rows)
 }
 
 fn table(
@@ -356,7 +356,7 @@ mod tests {
     fn every_kind_of_flow_has_the_table_it_needs() {
         let tables = of_run(&result());
         let titles: Vec<&str> = tables.iter().map(|table| table.title).collect();
-        let radios = "what radios were on for, % of the time";
+        let radios = "radio time by state, % of the run";
         assert_eq!(titles, ["flows", "readings of sensors", "requests", "nodes", radios]);
         for table in &tables {
             assert!(table.rows.iter().all(|row| row.len() == table.head.len()), "{table:?}");
@@ -399,7 +399,7 @@ mod tests {
         result.losses = [61.0, 62.0, 63.0, 64.0].map(lost).to_vec();
         result.losses_left_out = Some(2);
         let (short, long) = (text(&result, false), text(&result, true));
-        assert!(short.contains("the like 6 times; --reasons lists all\n"), "{short}");
+        assert!(short.contains("and others: 6; --reasons lists all\n"), "{short}");
         assert!(short.contains("      63 s  node 3 lost parent ::1; mac no_ack 4\n"), "{short}");
         assert!(!short.contains(LOSSES) && !short.contains("64 s"), "{short}");
         assert!(long.contains(LOSSES) && !long.contains("the like"), "{long}");

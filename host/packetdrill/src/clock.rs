@@ -80,7 +80,9 @@ pub(crate) unsafe extern "C" fn netdev_receive(
         }
         let Some(deadline) = deadline else {
             // packetdrill would poll for ever.
-            eprintln!("kinglet: the script expects a packet, but none will be sent: no timer runs");
+            eprintln!(
+                "kinglet: the script expects a packet, but no timer runs that could send one"
+            );
             std::process::exit(1);
         };
         shared.step(deadline);

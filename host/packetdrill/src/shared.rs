@@ -256,7 +256,7 @@ impl Shared {
         loop {
             let deadline = self.lock().stack.deadline();
             let Some(until) = earliest(deadline, request.patience()) else {
-                eprintln!("kinglet: a call waits for what will never happen: {request:?}");
+                eprintln!("kinglet: a call waits for an event that cannot occur: {request:?}");
                 std::process::exit(1);
             };
             self.step(until);

@@ -33,9 +33,12 @@ impl Session {
     ) -> PyResult<Self> {
         let field = |(name, values): (String, String)| {
             let values = serde_json::from_str(&values);
-            values
-                .map(|values| (name.clone(), values))
-                .map_err(|error| errors::value(format!("{name}: no values of a scenario: {error}")))
+            values.map(|values| (name.clone(), values)).map_err(|error| {
+                errors::value(format!(
+                    "{name}: not the values of a scenario: \
+                                                        {error}"
+                ))
+            })
         };
         let fields = fields.into_iter().map(field).collect::<PyResult<Vec<_>>>()?;
         let sweep = Sweep::new(run::base(py, &file, json)?, fields, seeds);

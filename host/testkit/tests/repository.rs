@@ -6,7 +6,7 @@
 mod rules;
 
 use rules::{
-    Repository, Violation, check, circles, compliance, dependencies, exceptions, size, text,
+    Repository, Violation, check, circles, compliance, dependencies, exceptions, prose, size, text,
 };
 
 #[test]
@@ -57,6 +57,11 @@ fn nothing_is_unfinished_or_switched_off() {
 #[test]
 fn no_file_knows_the_machine_it_was_written_on() {
     check(&text::machine_paths(&Repository::open()));
+}
+
+#[test]
+fn texts_are_plain_statements_in_the_terms_of_the_field() {
+    check(&prose::violations(&Repository::open()));
 }
 
 #[test]

@@ -7,15 +7,16 @@ use serde::Serialize;
 use std::fmt;
 
 /// Output of `help`.
-pub const HELP: &str = "\
-ping ADDRESS [COUNT]         echo requests, one a second; 4 unless said
-tcp ADDRESS PORT [TEXT]      a connection: TEXT and a line end, then what comes back
-send ADDRESS PORT OCTETS     a connection that sends so many octets as fast as it goes
-udp ADDRESS PORT TEXT        one datagram; what comes back is printed
-status                       addresses, frames sent and received, connections
-rpl                          the DODAG, the parent and who else may be it, who is below
-neighbours                   the default router, who is near, who is registered here
-quit                         the end, as Ctrl-C and the end of the input";
+pub const HELP: &str = "ping ADDRESS [COUNT]         echo requests, one a second; 4 unless \
+                        given\ntcp ADDRESS PORT [TEXT]      a connection that sends TEXT and a \
+                        line end, and prints the response\nsend ADDRESS PORT OCTETS     a \
+                        connection that sends this many octets at full speed\nudp ADDRESS PORT \
+                        TEXT        one datagram; the response is printed\nstatus                 \
+                              addresses, frames sent and received, connections\nrpl               \
+                                   the DODAG, the parent, other parent candidates, downward \
+                        routes\nneighbours                   the default router, neighbours, \
+                        registered addresses\nquit                         the end, as Ctrl-C and \
+                        the end of the input";
 
 /// A line of the console.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -82,7 +83,7 @@ impl FromStr for Command {
             "neighbours" => Ok(Command::Neighbours),
             "help" => Ok(Command::Help),
             "quit" => Ok(Command::Quit),
-            _ => Err(format!("\"{word}\" is no command; there are\n{HELP}")),
+            _ => Err(format!("\"{word}\" is not a command; there are\n{HELP}")),
         }
     }
 }
@@ -307,7 +308,7 @@ impl fmt::Display for Report {
             Report::Started { addresses, local, remote } => {
                 writeln!(f, "on the air between {local} and {remote}, with")?;
                 list(f, addresses)?;
-                f.write_str("\"help\" says what can be asked")
+                f.write_str("\"help\" lists the commands")
             }
             Report::EchoReply { from, seq, hop_limit, ms } => {
                 write!(f, "from {from}: seq={seq} hop limit={hop_limit} time={ms:.1} ms")
@@ -326,7 +327,7 @@ impl fmt::Display for Report {
             }
             Report::Datagram { from, port, text } => write!(f, "from [{from}]:{port}: {text}"),
             Report::Undelivered { reporter, to, why } => {
-                write!(f, "{reporter} says that {to} was not reached: {why}")
+                write!(f, "{reporter} reports that {to} was not reached: {why}")
             }
             Report::Status {
                 addresses,
@@ -339,7 +340,7 @@ impl fmt::Display for Report {
                 reasons,
             } => {
                 list(f, addresses)?;
-                write!(f, "frames    {frames_sent} sent, {repetitions} of them again, ")?;
+                write!(f, "frames    {frames_sent} sent, {repetitions} of them retries, ")?;
                 writeln!(f, "{given_up} given up, {frames_received} received")?;
                 writeln!(f, "packets   {} received, {} sent", packets.0, packets.1)?;
                 write!(f, "segments  {} received, {} sent", segments.0, segments.1)?;
@@ -379,7 +380,7 @@ impl Report {
         writeln!(f, "targets   {}", targets.len())?;
         for Target { prefix, via, external } in targets {
             let external = if *external { ", knows no RPL" } else { "" };
-            writeln!(f, "  {prefix} by way of {via}{external}")?;
+            writeln!(f, "  {prefix} via {via}{external}")?;
         }
         write!(f, "sent      {diss} DIS, {dios} DIO, {daos} DAO ({unacknowledged} of them given ")?;
         write!(f, "up), {acks} DAO-ACK")
@@ -430,7 +431,7 @@ mod tests {
     #[test]
     fn invalid_commands_are_reported() {
         for (line, says) in [
-            ("pong", "\"pong\" is no command"),
+            ("pong", "\"pong\" is not a command"),
             ("ping", "\"\" is no IPv6 ADDRESS"),
             ("ping 1.2.3.4", "is no IPv6 ADDRESS"),
             ("ping ::1 many", "\"many\" is no COUNT"),

@@ -69,7 +69,11 @@ impl fmt::Display for Malformed {
             Malformed::Version(version) => write!(f, "version {version} instead of 2"),
             Malformed::Type(kind) => write!(f, "type {kind} instead of 1"),
             Malformed::Channel(channel) => write!(f, "channel {channel} is not in 11 to 26"),
-            Malformed::Length(len) => write!(f, "{len} octets of PSDU are not what there is"),
+            Malformed::Length(len) => write!(
+                f,
+                "{len} octets of PSDU do not match the length of \
+                                                 the datagram"
+            ),
         }
     }
 }

@@ -52,7 +52,7 @@ pub enum MoteError {
 impl fmt::Display for MoteError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            MoteError::Full(what) => write!(f, "more {what} than a node has places for"),
+            MoteError::Full(what) => write!(f, "too many {what} for the capacity of a node"),
             MoteError::Io(error) => write!(f, "the air: {error}"),
         }
     }

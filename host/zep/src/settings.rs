@@ -206,7 +206,10 @@ impl FromStr for Link {
             None => extended(text).map(ieee802154::Address::Extended),
         };
         address.filter(|address| address.is_unicast()).map(Link).ok_or_else(|| {
-            format!("\"{text}\" is no link address: \"02:00:00:ff:fe:00:00:05\" or \"0x0005\"")
+            format!(
+                "\"{text}\" is not a link address, such as \"02:00:00:ff:fe:00:00:05\" or \
+                     \"0x0005\""
+            )
         })
     }
 }
@@ -238,7 +241,7 @@ impl FromStr for Prefix {
             let len = len.parse().ok().filter(|&len| len <= 128)?;
             Some(Prefix { address: address.parse().ok()?, len })
         });
-        parts.ok_or_else(|| format!("\"{text}\" is no prefix as \"fd00:1::5/64\""))
+        parts.ok_or_else(|| format!("\"{text}\" is not a prefix, such as \"fd00:1::5/64\""))
     }
 }
 
@@ -299,10 +302,12 @@ impl Settings {
     /// Checks the constraints that the types do not express.
     fn check(&self) -> Result<(), String> {
         if !matches!(self.extended.0, ieee802154::Address::Extended(_)) {
-            return Err("extended: not an EUI-64 as \"02:00:00:ff:fe:00:00:05\"".to_owned());
+            return Err("extended: not an EUI-64, such as \"02:00:00:ff:fe:00:00:05\"".to_owned());
         }
         if let Some(short) = self.short.filter(|&short| short > 0xfffd) {
-            return Err(format!("short: 0x{short:04x} is no address of one device, 0 to 0xfffd"));
+            return Err(format!(
+                "short: 0x{short:04x} is not an address of one device, 0 to 0xfffd"
+            ));
         }
         if !(11..=26).contains(&self.channel) {
             return Err(format!("channel: {} is not in 11 to 26", self.channel));
@@ -315,7 +320,8 @@ impl Settings {
         let leads = matches!(self.rpl, Some(Rpl { role: RplRole::Root, .. }))
             || self.discovery == Discovery::BorderRouter;
         if leads && self.addresses.first().is_none_or(|own| own.len != 64) {
-            let why = "a root or border router needs one with a prefix of 64 bits, which all get";
+            let why = "a root or border router needs one with a prefix of 64 bits, which all \
+                       nodes get";
             return Err(format!("addresses: {why}"));
         }
         if let Some(context) = self.context.iter().find(|context| context.id > 15) {
@@ -374,10 +380,10 @@ mod tests {
         for (more, says) in [
             ("chanel = 26", "line 2"),
             ("chanel = 26", "unknown field `chanel`"),
-            ("addresses = [\"fd00::5\"]", "\"fd00::5\" is no prefix as \"fd00:1::5/64\""),
+            ("addresses = [\"fd00::5\"]", "\"fd00::5\" is not a prefix, such as \"fd00:1::5/64\""),
             ("addresses = [\"fd00::5/129\"]", "no prefix"),
             ("channel = 27", "channel: 27 is not in 11 to 26"),
-            ("short = 0xfffe", "short: 0xfffe is no address of one device"),
+            ("short = 0xfffe", "short: 0xfffe is not an address of one device"),
             ("route = [{ to = \"::/0\", via = \"5\" }]", "or \"on-link\""),
             ("neighbour = [{ address = \"fe80::1\", link = \"2:0:0:0:0:0:0:1\" }]", "link address"),
             ("context = [{ id = 16, prefix = \"::/0\" }]", "context: 16"),

@@ -188,7 +188,7 @@ fn two_nodes_speak_tcp() {
             Report::Received { text: more } => text += &more,
             Report::Closed { sent, received, error, .. } => closed.push((sent, received, error)),
             Report::Datagram { text, .. } if text == "hey" => datagrams += 1,
-            Report::Failed { why } => assert!(why.starts_with("\"pong\" is no command")),
+            Report::Failed { why } => assert!(why.starts_with("\"pong\" is not a command")),
             Report::Pinged { .. } => {}
             other => panic!("{other:?}"),
         }

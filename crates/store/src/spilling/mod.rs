@@ -314,7 +314,7 @@ impl<P: Array<Place>, T: Array<Record>> Spilling<P, T> {
 impl<P: Array<Place>, T: Array<Record>> Store for Spilling<P, T> {
     const NEW: Self = {
         assert!(P::LEN >= 2 && P::LEN <= 255, "places have numbers of an octet, and two do least");
-        assert!(T::LEN >= P::LEN && T::LEN <= 256, "what is in a place has a record");
+        assert!(T::LEN >= P::LEN && T::LEN <= 256, "an occupied place has a record");
         Self::EMPTY
     };
     const HOLDS: bool = true;

@@ -122,7 +122,7 @@ impl<P: Array<Place>, T: Array<Record>> Model<P, T> {
         }
         assert!(self.whole.store.is_empty(), "everything comes out: {:?}", self.whole.store.info());
         self.missing += self.queues.iter().map(VecDeque::len).sum::<usize>() as u32;
-        assert_eq!(self.missing, self.whole.store.stats().lost, "what is missing was counted");
+        assert_eq!(self.missing, self.whole.store.stats().lost, "the missing frames were counted");
     }
 }
 

@@ -1,31 +1,31 @@
-//! What an application could do now, told once.
+//! Readiness of connections, reported to the application once.
 
 use super::{Endpoint, EntryOf, Handle, Peer, Sizes};
 use crate::state::State;
 use kinglet_mem::Array;
 
-/// What has become possible with a connection.
+/// Calls that have become possible on a connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Readiness {
-    /// [`Endpoint::recv`] gives octets, the end of the stream, or why it ended.
+    /// [`Endpoint::recv`] returns octets, the end of the stream, or an error.
     pub readable: bool,
     /// The handshake is over, and [`Endpoint::send`] takes octets.
     pub writable: bool,
-    /// The connection is over: [`Endpoint::info`] says why.
+    /// The connection has ended: [`Endpoint::info`] has the reason.
     pub closed: bool,
 }
 
-/// Something that an application may be waiting for.
+/// An event that an application may wait for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ready {
     /// A connection to this port waits for [`Endpoint::accept`].
     Acceptable(u16),
-    /// Something has become possible with a connection.
+    /// Calls have become possible on a connection.
     Connection(Handle, Readiness),
 }
 
-/// What an application has been told of a connection and has not made use of yet, and what it has
-/// done about the connection itself; and whether that is to be polled. A bit each.
+/// State of a connection towards its application, one bit each: readiness that was reported and has
+/// not been used yet, the application's own calls, and whether the connection has to be polled.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct EntryFlags(u8);
 
@@ -34,15 +34,15 @@ impl EntryFlags {
     const READABLE: EntryFlags = EntryFlags(2);
     const WRITABLE: EntryFlags = EntryFlags(4);
     const CLOSED: EntryFlags = EntryFlags(8);
-    /// The application has called `close` or one that ends more.
+    /// The application has called `close`, `release` or `abort`.
     const CLOSE_CALLED: EntryFlags = EntryFlags(16);
-    /// Something has happened since `poll_packet` last found nothing to send.
+    /// An event has occurred since `poll_packet` last found nothing to send.
     const ACTIVE: EntryFlags = EntryFlags(64);
-    /// A bare acknowledgment has not left yet, and the next one waits for that.
+    /// A bare acknowledgment has not been sent yet, and the next one waits for it.
     const ACKS_HELD: EntryFlags = EntryFlags(128);
-    /// The application has the handle, and has been told nothing else.
+    /// The application has the handle; no readiness has been reported.
     pub(super) const ACCEPTED: EntryFlags = EntryFlags(32);
-    /// Of a connection that its application has given up it is told no more.
+    /// State of a connection that its application has released: nothing is reported any more.
     pub(super) const ALL: EntryFlags = EntryFlags(!EntryFlags::ACKS_HELD.0);
     pub(super) const NONE: EntryFlags = EntryFlags(0);
 
@@ -62,17 +62,17 @@ impl EntryFlags {
         self.0 & other.0 != 0
     }
 
-    /// Whether the application has the handle.
+    /// Returns whether the application has the handle.
     pub(super) const fn is_accepted(self) -> bool {
         self.has(EntryFlags::ACCEPTED)
     }
 
-    /// Whether the application has called `close`, `release` or `abort`.
+    /// Returns whether the application has called `close`, `release` or `abort`.
     pub(super) const fn is_closed(self) -> bool {
         self.has(EntryFlags::CLOSE_CALLED)
     }
 
-    /// The application has taken the handle: whatever is possible is news.
+    /// The application has taken the handle: all readiness is reported again.
     pub(super) const fn accept(&mut self) {
         *self = EntryFlags(
             self.0 & (EntryFlags::ACTIVE.0 | EntryFlags::ACKS_HELD.0) | EntryFlags::ACCEPTED.0,
@@ -83,7 +83,7 @@ impl EntryFlags {
         *self = self.and(EntryFlags::CLOSE_CALLED);
     }
 
-    /// Whether there may be something to send.
+    /// Returns whether there may be something to send.
     pub(super) const fn is_awake(self) -> bool {
         self.has(EntryFlags::ACTIVE)
     }
@@ -98,33 +98,33 @@ impl EntryFlags {
         *self = self.without(EntryFlags::ACTIVE);
     }
 
-    /// Whether bare acknowledgments wait.
+    /// Returns whether bare acknowledgments wait.
     pub(super) const fn holds_acks(self) -> bool {
         self.has(EntryFlags::ACKS_HELD)
     }
 
-    /// From now on bare acknowledgments wait.
+    /// Makes bare acknowledgments wait.
     pub(super) const fn hold_acks(&mut self) {
         *self = self.and(EntryFlags::ACKS_HELD);
     }
 
-    /// They do not wait any longer, and there may be one.
+    /// Bare acknowledgments no longer wait, and one may be due.
     pub(super) const fn release_acks(&mut self) {
         *self = self.without(EntryFlags::ACKS_HELD).and(EntryFlags::ACTIVE);
     }
 
-    /// The application has read: whatever can be read then is news.
+    /// The application has read: further octets are reported again.
     pub(super) const fn read(&mut self) {
         *self = self.without(EntryFlags::READABLE);
     }
 
-    /// The application has written: room is news.
+    /// The application has written: room is reported again.
     pub(super) const fn written(&mut self) {
         *self = self.without(EntryFlags::WRITABLE);
     }
 }
 
-/// What there is to tell now, whether it has been told or not.
+/// The present readiness, whether it has been reported or not.
 fn possible<K: Peer, S: Sizes>(entry: &EntryOf<K, S>) -> EntryFlags {
     let conn = &entry.conn;
     if !entry.flags.is_accepted() {
@@ -139,11 +139,12 @@ fn possible<K: Peer, S: Sizes>(entry: &EntryOf<K, S>) -> EntryFlags {
 }
 
 impl<K: Peer, S: Sizes> Endpoint<K, S> {
-    /// What has become possible since it was last asked, one connection at a time: `None` when all
-    /// is told. What has been told is told again only when the application has made use of it: a
-    /// connection is readable again after [`Endpoint::recv`], if there is more or when more comes,
-    /// and writable after `send`. So whoever waits misses nothing, and whoever does not is not told
-    /// twice.
+    /// Returns the readiness of one connection that has not been reported yet, or `None`.
+    ///
+    /// A readiness is reported again only after the application has made use of it: a connection is
+    /// readable again after [`Endpoint::recv`], if there are more octets or when more arrive, and
+    /// writable after `send`. An application that waits for each report misses no event, and one
+    /// that does not gets no report twice.
     #[inline(never)]
     pub fn poll_ready(&mut self) -> Option<Ready> {
         let slots = (0u16..=u16::MAX).zip(self.slots.as_mut_slice());

@@ -1,11 +1,11 @@
-//! Answers to segments that belong to no connection, and the rate limit of challenge ACKs.
+//! Replies to segments that belong to no connection, and the rate limit of challenge ACKs.
 
 use super::Peer;
 use crate::stats::Stats;
 use kinglet_time::Instant;
 use kinglet_wire::tcp::{Flags, Header, Segment, Timestamps};
 
-/// Answers that may wait; more are dropped, which bounds what a scan can make us send.
+/// Replies that may wait; more are dropped, which bounds the replies to a scan.
 const REPLIES: usize = 4;
 
 /// Challenge ACKs of a connection in a period of 2^22 µs, or 4.2 s (RFC 5961 §7: 10 in 5 s).
@@ -38,7 +38,7 @@ impl<K> Reply<K> {
     }
 }
 
-/// A short queue of answers.
+/// A short queue of replies.
 pub(super) struct Replies<K> {
     slots: [Option<Reply<K>>; REPLIES],
 }
@@ -56,7 +56,7 @@ impl<K: Peer> Replies<K> {
         }
     }
 
-    /// RFC 9293 §3.10.7.1: the RST that looks as if it came from the connection the peer means.
+    /// Queues the RST of RFC 9293 §3.10.7.1, numbered as the connection that the peer means.
     //= rfc7323#5.2-2 rfc7323#5.2-3 rfc7323#5.2-4
     pub(super) fn reset(&mut self, peer: K, segment: &Segment<'_>) {
         let from = &segment.header;
@@ -73,17 +73,18 @@ impl<K: Peer> Replies<K> {
             ack,
             flags,
             window: 0,
-            // RFC 7323 §5.2: so that a peer with PAWS can tell how old it is.
+            // RFC 7323 §5.2: a peer with PAWS needs it to judge the age of the RST.
             timestamps: from.options.timestamps.map(|ts| Timestamps { val: 0, ecr: ts.val }),
         });
     }
 }
 
-/// How many challenge ACKs a connection has sent of late, in one octet: a period's number modulo 16
-/// and the count in it.
+/// Number of challenge ACKs that a connection has sent recently, in one octet: a period's number
+/// modulo 16 and the count in it.
 ///
-/// The limit is each connection's own. One that all share would tell an attacker, by what is left
-/// for a connection of its own, whether a forged segment has hit somebody else's (CVE-2016-5696).
+/// Each connection has its own limit. With a shared limit an attacker could find out, from
+/// the remaining count of its own connection, whether a forged segment has hit another one
+/// (CVE-2016-5696).
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Challenges(u8);
 

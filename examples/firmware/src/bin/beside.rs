@@ -80,7 +80,7 @@ fn report(
     ends.1.shift = shift;
     transfer(&mut ends, load)?;
     if ends.0.cipher_runs() > 0 {
-        return Err("what is to be in the clear was secured");
+        return Err("a frame to be sent in the clear was secured");
     }
     report_count(receiver, per(ends.0.ticks, SEGMENTS));
     report_count(sender, per(ends.1.ticks, SEGMENTS));

@@ -176,7 +176,7 @@ fn report(world: &World<'_, Router, Mote>, time: Duration, on: Duration) {
         Number(TOTAL as u32),
         Text(" octets in "),
         Number(time.as_millis() as u32),
-        Text(" ms, of which the leaf's radio was on for "),
+        Text(" ms; the leaf's radio was on for "),
         Number(on.as_millis() as u32),
     ]);
     console::line(&[

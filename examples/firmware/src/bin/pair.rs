@@ -51,7 +51,7 @@ fn transfer(world: &mut World<'_, Mote, Mote>) -> Result<(u16, u16), &'static st
             let info = sender.connection().and_then(|handle| world.second.tcp().info(handle));
             let whole = receiver.intact() && receiver.received() == TOTAL;
             let counters = info.filter(|_| whole).map(|info| info.counters);
-            let counters = counters.ok_or("what came is not what was sent")?;
+            let counters = counters.ok_or("the received octets are not those sent")?;
             return Ok((counters.fast_retransmits, counters.timeout_retransmits));
         }
         if !world.step(earliest(receiver.deadline(), sender.deadline())) {

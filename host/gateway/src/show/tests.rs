@@ -185,7 +185,7 @@ fn the_second_computer_gets_its_instructions() {
     let text = announcement("a line", &mesh, Devices { border: &border, far: Some(&far) }, None);
     for needle in [
         "fe00:3   ping, services\n",
-        "fe00:4   what the second computer does\n",
+        "fe00:4   the services of the second computer\n",
         "\na second computer is behind node 3, with the TUN device tun7-far and MTU 1280.",
         "\n  ip link set tun7-far netns far\n",
         "\n  ip -n far address add fd6b:696e:676c:7400:0:ff:fe00:4/48 dev tun7-far nodad\n",

@@ -156,7 +156,7 @@ fn search(trials: &mut Trials<'_>, config: &Config<'_>) -> Result<Advice, Stoppe
     let plain = Candidate::plain(trials.choices().len());
     if trials.outcomes(&plain, first..first + 1)?.is_empty() {
         let why = format!(
-            "the scenario has nothing to measure {} by: it has no flow of a kind that has it",
+            "the scenario has nothing to measure {} by: no flow is of a kind that has this value",
             config.objective.name()
         );
         return Err(Stopped::Failed(AdviseError::Pointless(why)));

@@ -35,7 +35,7 @@ impl<'a> Trials<'a> {
         run::check_alone(&plain).map_err(impossible).map_err(AdviseError::Scenario)?;
         let settings = offered(base, &plain);
         if settings.is_empty() {
-            let why = "none of the settings that advice is given about has an effect here";
+            let why = "none of the varied settings has an effect in this scenario";
             return Err(AdviseError::Pointless(why.to_owned()));
         }
         let pool = rayon::ThreadPoolBuilder::new().num_threads(config.jobs).build().ok();

@@ -53,7 +53,7 @@ fn ours_idle(t: &Table<'_>) -> Option<Finding> {
             bounds = bounds.within("of what a wake-up costs", each / usual, (0.9, 1.1));
         }
     }
-    bounds.found(today, format!("cc2420 {paper:.2}; who hears Wi-Fi {noisy:.2}"))
+    bounds.found(today, format!("cc2420 {paper:.2}; node near Wi-Fi {noisy:.2}"))
 }
 
 fn of(t: &Table<'_>, burst: u32, rate: u32, metric: &str) -> Option<f64> {

@@ -75,8 +75,7 @@ fn testbed(t: &Table<'_>) -> Option<Finding> {
     let loss = |hour: u32| t.mean(&format!("loss hour={hour} frames=3"), "segment_loss");
     let (night, work) = (loss(2)?, loss(11)?);
     let compared = format!(
-        "hops of the farthest of four leaves; one-way loss {night:.1} % at 2:00, {work:.1} % at \
-         11:00"
+        "hops to the farthest leaf; one-way loss {night:.1} % at 2:00, {work:.1} % at 11:00"
     );
     // Negligible interference would not be the paper's.
     Bounds::default()

@@ -100,8 +100,8 @@ fn oven(t: &Table<'_>) -> Option<Finding> {
     let wifi = t.mean("wifi paper", "throughput_of_frames")?;
     Bounds::default()
         .below("% of strobes fail", failed, 8.0)
-        .above("of what is left beside Wi-Fi", ours / wifi, 1.4)
-        .found(ours, format!("{failed:.1} % of strobes fail; beside Wi-Fi {wifi:.2}"))
+        .above("of the goodput left near Wi-Fi", ours / wifi, 1.4)
+        .found(ours, format!("{failed:.1} % of strobes fail; near Wi-Fi {wifi:.2}"))
 }
 
 fn wifi(t: &Table<'_>) -> Option<Finding> {
@@ -118,10 +118,10 @@ fn ours_interference(t: &Table<'_>) -> Option<Finding> {
     let (oven, wifi) = (of("oven ours")?, of("wifi ours")?);
     let (oven_today, wifi_today) = (of("oven nrf52840")?, of("wifi nrf52840")?);
     Bounds::default()
-        .at_least("kB/s beside an oven", oven, 2.9)
-        .at_least("kB/s beside Wi-Fi", wifi, 1.6)
-        .at_least("kB/s beside an oven on an nRF52840", oven_today, 3.6)
-        .at_least("kB/s beside Wi-Fi on an nRF52840", wifi_today, 2.4)
+        .at_least("kB/s near an oven", oven, 2.9)
+        .at_least("kB/s near Wi-Fi", wifi, 1.6)
+        .at_least("kB/s near an oven on an nRF52840", oven_today, 3.6)
+        .at_least("kB/s near Wi-Fi on an nRF52840", wifi_today, 2.4)
         .found(oven, format!("Wi-Fi {wifi:.2}; nrf52840 {oven_today:.2} and {wifi_today:.2}"))
 }
 

@@ -210,7 +210,7 @@ fn by_metric(t: &Table<'_>, metric: &str) -> Option<Vec<(f64, f64)>> {
 fn several_hops(t: &Table<'_>) -> Option<Finding> {
     let (short, good) = *by_metric(t, "hops")?.last()?;
     Bounds::default()
-        .above("hops of the mean way by hop count", short, 1.0)
+        .above("hops of the mean route by hop count", short, 1.0)
         .found(short, format!("by PATH-DR {good:.2}"))
 }
 
@@ -220,7 +220,7 @@ fn path_lengths(t: &Table<'_>) -> Option<Finding> {
     let wider = spread.iter().filter(|(short, good)| good > short).count();
     let (short, good) = *hops.last()?;
     Bounds::default()
-        .is(longer == hops.len(), "ways by PATH-DR are not longer with every window")
+        .is(longer == hops.len(), "routes by PATH-DR are not longer with every window")
         .is(wider == spread.len(), "their lengths do not vary more with every window")
         .found(good, format!("by hop count {short:.2}"))
 }
@@ -414,9 +414,9 @@ fn headline(t: &Table<'_>) -> Option<Finding> {
     };
     let (fixed, live) = (gain("static")?, gain("live")?);
     Bounds::default()
-        .above("% gained on ways found beforehand", fixed, 0.0)
-        .above("% gained on live ways", live, 0.0)
-        .found(live, format!("on ways found beforehand {fixed:.0} %"))
+        .above("% gained on static routes", fixed, 0.0)
+        .above("% gained on live routes", live, 0.0)
+        .found(live, format!("on static routes {fixed:.0} %"))
 }
 
 /// Requirement for a window derived from the route: within 2 % of the best fixed one, and a fifth
@@ -440,10 +440,10 @@ fn window_by_distance(t: &Table<'_>) -> Option<Finding> {
         let Some((ours, eight)) = at("distance").zip(at("8")) else { continue };
         let gain = (ours / eight - 1.0) * 100.0;
         bounds =
-            bounds.at_least(&format!("% over window 8 on live ways of {hops} hops"), gain, 20.0);
+            bounds.at_least(&format!("% over window 8 on live routes of {hops} hops"), gain, 20.0);
         gains.push(format!("{gain:.0} % over {hops} hops"));
     }
-    bounds.found(worst, format!("against window 8 on live ways {}", gains.join(", ")))
+    bounds.found(worst, format!("against window 8 on live routes {}", gains.join(", ")))
 }
 
 fn link_failure(t: &Table<'_>) -> Option<Finding> {
@@ -455,11 +455,11 @@ fn link_failure(t: &Table<'_>) -> Option<Finding> {
     for window in [2, 8] {
         let around = |name: &str| at(&format!("{name} cwl={window} a relay dies"), "around");
         let (at_once, doubts) = (around("at-once")?, around("doubts")?);
-        let what = format!("s to a way around a relay that dies, window {window}");
+        let what = format!("s to a route around a failed relay, window {window}");
         bounds = bounds.at_most(&what, doubts, at_once);
         found.push(format!("window {window}: {doubts:.2} s, {at_once:.2} without asking"));
     }
-    bounds.found(fewer, format!("a way around the dead, {}", found.join("; ")))
+    bounds.found(fewer, format!("a route around the failed relay, {}", found.join("; ")))
 }
 
 fn multiflow(t: &Table<'_>) -> Option<Finding> {

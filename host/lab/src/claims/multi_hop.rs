@@ -203,7 +203,7 @@ pub(super) fn hop_bound(t: &Table<'_>) -> Option<Finding> {
             .at_most("largest share over two to four hops", most, 101.0)
             .found(most, format!("largest share {most:.1} %"))
     })?;
-    let compared = format!("{}; with nobody hidden {hidden:.1} %", finding.compared);
+    let compared = format!("{}; without hidden nodes {hidden:.1} %", finding.compared);
     Some(Finding { compared, ..finding })
 }
 

@@ -233,7 +233,7 @@ fn control(t: &Table<'_>) -> Option<Finding> {
     }
     Bounds::default()
         .below("of UDP's, the most", most, ABOUT)
-        .found(most * 100.0, "the most of all loads, either way".to_owned())
+        .found(most * 100.0, "the most of all loads, in either direction".to_owned())
 }
 
 fn parent_changes(t: &Table<'_>) -> Option<Finding> {
@@ -392,9 +392,10 @@ fn ours_queue_loss(t: &Table<'_>) -> Option<Finding> {
     let theirs = paper("tcp-down")? + paper("tcp-up")?;
     let [down, up] = ours(t, "queue_loss", " hops=7")?;
     let change = ((down + up) / theirs - 1.0) * 100.0;
-    Bounds::default()
-        .at_most("%", change, -85.0)
-        .found(change, format!("{:.0} instead of {theirs:.0} an hour, both ways", down + up))
+    Bounds::default().at_most("%", change, -85.0).found(
+        change,
+        format!("{:.0} instead of {theirs:.0} an hour, in both directions", down + up),
+    )
 }
 
 /// Time limits in seconds for the formation and for the repair of a tree.
@@ -410,9 +411,9 @@ fn forms(t: &Table<'_>) -> Option<Finding> {
     let (formed, healed) = (worst(FORMED)?, worst(HEALED)?);
     Bounds::default()
         .at_most("s to form", formed, FORMING_S)
-        .at_most("s to heal", healed, HEALING_S)
-        .at_most("packets whose hop limit ended", worst(EXPIRED)?, 0.0)
-        .at_most("% of flows of which nothing arrives then", worst(UNREACHED)?, 0.0)
+        .at_most("s to repair", healed, HEALING_S)
+        .at_most("packets whose hop limit was exceeded", worst(EXPIRED)?, 0.0)
+        .at_most("% of flows without any delivery then", worst(UNREACHED)?, 0.0)
         .at_most("% of those of survivors", worst(UNREACHED_AFTER)?, 0.0)
         .found(healed, format!("formed in {formed:.1} s at the most"))
 }

@@ -44,7 +44,7 @@ fn line(t: &Table<'_>) -> Option<Finding> {
         let ratio = up? / down?;
         apart = apart.max(ratio).max(1.0 / ratio);
     }
-    let compared = format!("least at {}; both ways over two hops {apart:.2} : 1", least.1);
+    let compared = format!("least at {}; in both directions over two hops {apart:.2} : 1", least.1);
     Bounds::default()
         .at_least("least share", least.0, LEAST_SHARE)
         .at_most("both ways apart by", apart, MOST_APART)

@@ -101,13 +101,13 @@ fn power(t: &Table<'_>) -> Option<Finding> {
     let mut bounds = Bounds::default()
         .above("of the others", sends.min(hears) / others, 1.0)
         .below("% of the others", others, 8.0)
-        .within("% of who hears it", hears, (12.0, 35.0))
-        .above("who hears it receives, of what it sends", receive / of(6, "transmit_during")?, 1.0)
+        .within("% of the node near Wi-Fi", hears, (12.0, 35.0))
         .above(
-            "who sends to it sends, of what it receives",
-            transmit / of(5, "receive_during")?,
+            "the node near Wi-Fi receives, of its own sending",
+            receive / of(6, "transmit_during")?,
             1.0,
-        );
+        )
+        .above("its sender sends, of its own receiving", transmit / of(5, "receive_during")?, 1.0);
     for node in RELAYS {
         let all: Option<Vec<f64>> = ["cpu", "receive", "transmit", "flash"]
             .iter()
@@ -116,5 +116,5 @@ fn power(t: &Table<'_>) -> Option<Finding> {
         let share = 100.0 * of(node, "flash_during")? / all?.iter().sum::<f64>();
         bounds = bounds.within(&format!("% of node {node} by flash"), share, (1.0, 8.0));
     }
-    bounds.found(hears, format!("who sends to it {sends:.0}, others at most {others:.1}"))
+    bounds.found(hears, format!("the sender {sends:.0}, others at most {others:.1}"))
 }

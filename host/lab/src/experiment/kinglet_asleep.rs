@@ -11,17 +11,16 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "kinglet-asleep",
     title: "Bulk transfers of a leaf that sleeps",
     source: "own",
-    question: "Does a leaf that asks its parent when an answer is due carry what one carries that \
-               asks every 100 ms, at no more radio time, whatever the direction, the number of \
-               hops, the sleep interval and the window?",
-    method: "Bulk transfer from a leaf to the border router and back, over 1 to 5 hops, windows of \
-             4, 6 and 8 segments of five frames, sleep intervals of 0.1 to 240 s (to \
-             the leaf: 10 s); all defaults. Beside them the same with a data request every 100 ms \
-             while anything is expected. \
-             A minute, and as long as the leaf may sleep before it hears of the connection.",
+    question: "Does a leaf that polls when a response is due reach the goodput of one that polls \
+               every 100 ms, at no more radio time, for every direction, number of hops, sleep \
+               interval and window?",
+    method: "Bulk transfer from a leaf to the border router and back, over 1 to 5 hops, windows \
+             of 4, 6 and 8 segments of five frames, sleep intervals of 0.1 to 240 s (to the leaf: \
+             10 s); all defaults. For comparison, a data request every 100 ms while a response is \
+             expected. A minute, plus the sleep interval before the leaf learns of the connection.",
     threats: &[
-        "No other traffic, no interference, and nobody delays answers: an answer that has to come \
-         from a host far away comes later, but so for both.",
+        "No other traffic, no interference, and no delayed responses: the response of a distant \
+         host comes later, but equally for both.",
     ],
     main: "up hops=3 window=4 sleep_ms=1000 poll=due",
     plan,

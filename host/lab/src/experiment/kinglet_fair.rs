@@ -10,21 +10,20 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "kinglet-fair",
     title: "Near and far sources of one channel",
     source: "own",
-    question: "Does a source that is one hop away leave anything to those that are two to five \
-               hops away on the same line? And what becomes of 31 flows at once in a grid of \
-               sixty nodes?",
-    method: "Bulk transfers to a host behind the border router at one end of a line: from each \
-             of five nodes at once, and from those one and four hops away; and both ways between \
-             the host and a node two hops away. With the defaults and with the paper's settings, \
-             each with both models of overlap. Then 31 transfers between nodes of a grid of 6 by \
-             10, the pairs drawn at random (three drawings) with one to three hops in between, \
-             and once with any number. A share is what a flow would have if all had the same \
-             time on the air: B/min(h, 3), divided by the number of flows.",
+    question: "Does a source one hop away leave capacity to those two to five hops away on the \
+               same line? How do 31 flows at once share a grid of sixty nodes?",
+    method: "Bulk transfers to a host behind the border router at one end of a line: from each of \
+             five nodes at once, and from those one and four hops away; and in both directions \
+             between the host and a node two hops away. With the defaults and with the paper's \
+             settings, each with both models of overlap. Then 31 transfers between nodes of a \
+             grid of 6 by 10, the pairs drawn at random (three drawings) with one to three hops \
+             in between, and once with any number. A share is the goodput of a flow if all had \
+             the same time on the air: B/min(h, 3), divided by the number of flows.",
     threats: &[
         "The defaults were chosen with seeds 1 to 3 on these lines, and with other drawings of \
          the grid; the seeds are the same, so figures of lines are not independent of the choice.",
-        "On a unit disc every neighbour is heard equally well and nobody else at all; in a \
-         building fewer are hidden.",
+        "On a unit disc every neighbour has the same signal strength and no other node is in \
+         range; in a building fewer nodes are hidden.",
         "The drawings of pairs are ours. The grid is that of design.setup.grid in the list of \
          claims, whose drawing of pairs is not given either.",
     ],
@@ -160,7 +159,7 @@ fn refine(rows: &mut Rows) {
 fn figures(result: &ExperimentResult) -> Vec<Figure> {
     let least = result.rows.iter().filter(|row| row.metric == "least_share");
     vec![Figure::Bars(Bars {
-        title: "What the flow that gets least has of its share".to_owned(),
+        title: "Least share of a flow".to_owned(),
         unit: "%".to_owned(),
         parts: vec!["least share".to_owned()],
         bars: least.map(|row| (row.label.clone(), vec![row.mean])).collect(),

@@ -11,19 +11,19 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "kinglet-features",
     title: "Every pair of features",
     source: "own",
-    question: "Does any flow of a network get less than it should where two features meet?",
+    question: "Does any flow of a network get less than its share when two features are combined?",
     method: "Fifteen features of a scenario with 2 to 7 values each, in six sets of networks, \
-             each of which contains each pair of values that is possible: routing, sleep of a \
-             leaf, sleep of the relays, link security, clear channel assessment, the model of \
-             overlap, drift, interference, fragments, queues, TCP's options, the first flow, the \
-             host, loss, and the MTU. A border router, four routers in a line and a fifth node, a \
-             router or a leaf. Besides the first flow, readings by TCP from the fifth node, \
-             datagrams to it, and requests to the second router, each for an hour after 300 s. A \
-             flow has delivered the share of its readings, datagrams or answers; a transfer \
-             without an end has delivered all if it still goes on.",
+             each of which contains each possible pair of values: routing, sleep of a leaf, sleep \
+             of the relays, link security, clear channel assessment, the model of overlap, drift, \
+             interference, fragments, queues, TCP's options, the first flow, the host, loss, and \
+             the MTU. A border router, four routers in a line and a fifth node, a router or a \
+             leaf. In addition to the first flow, readings by TCP from the fifth node, datagrams \
+             to it, and requests to the second router, each for an hour after 300 s. The delivery \
+             of a flow is the share of its readings, datagrams or responses that arrived; a \
+             transfer without an end has delivered all if it still makes progress.",
     threats: &[
         "Nodes have short addresses.",
-        "Three features that meet may fail where each two of them work.",
+        "A combination of three features may fail although each two of them work.",
     ],
     main: "first",
     plan,

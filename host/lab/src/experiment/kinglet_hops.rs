@@ -8,24 +8,24 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "kinglet-hops",
     title: "The defaults over one to eight hops",
     source: "own",
-    question: "How much of what a path can carry do the defaults reach over two to eight hops, and \
-               does it depend on who disturbs whom?",
-    method: "Bulk transfer over a line of 1 to 8 hops with all defaults, under each of four models \
-             of the medium: sinr-ber; strict overlap; each link 1 dB weaker than the one before \
-             it, so that the hidden node is 1 dB stronger; interference over twice the range of \
-             reception. Bound: goodput over one hop under the same model, B, divided by how many \
-             links of the path exclude each other there (two links do if they share a node, or if \
-             what an end of one sends is noticed or disturbs at an end of the other): three, and \
-             four where frames disturb over two hops. What is not reached is divided into what \
-             frames take that are more than over one hop for the same octets (sent again, or \
-             acknowledgments), and the rest, in which the channel waits.",
+    question: "Which share of the capacity of a path do the defaults reach over two to eight \
+               hops, and does it depend on the model of interference between nodes?",
+    method: "Bulk transfer over a line of 1 to 8 hops with all defaults, under each of four \
+             models of the medium: sinr-ber; strict overlap; each link 1 dB weaker than the one \
+             before it, so that the hidden node is 1 dB stronger; interference over twice the \
+             range of reception. Bound: goodput over one hop under the same model, B, divided by \
+             the number of links of the path that exclude each other there (two links do if they \
+             share a node, or if an end of one senses or disturbs an end of the other): three, \
+             and four where frames disturb over two hops. The rest is divided into the frames in \
+             excess of those of one hop for the same octets (retransmissions and \
+             acknowledgments), and the time in which the channel waits.",
     threats: &[
         "A line is the worst case of hidden nodes: every second neighbour is one.",
         "B contains pauses (spacing, backoff, loading) which over several hops others can use: a \
          share may exceed 100 %.",
-        "Where links exclude each other is known of the model, and of no building.",
-        "How much of the time is spent on repetitions is told by counting frames: a collision \
-         costs both of them, also where it hit an acknowledgment.",
+        "The links that exclude each other are known for the model, and for no building.",
+        "The time spent on repetitions is estimated from the count of frames: a collision costs \
+         both of them, also if it destroyed an acknowledgment.",
     ],
     main: "hops=4",
     plan,

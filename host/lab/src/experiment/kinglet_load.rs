@@ -13,12 +13,12 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
                settings and with the defaults, and what does that cost their radios?",
     method: "The office at eleven in the morning, four leaves, batches of 64 over TCP, 1 to 6 \
              readings of 82 octets a second each. Readings that find the queue full are lost. The \
-             worst of the four leaves is judged, in the mean of the seeds. Kinglet's in the same \
-             RAM; again with a host that has Linux's TCP.",
+             worst of the four leaves is judged, in the mean of the seeds. Kinglet's settings in \
+             the same RAM; again with a host that has Linux's TCP.",
     threats: &[
         "Interference follows published models and an assumed profile of the day.",
-        "What is lost is lost at the source, in a queue that is full; a longer queue would lose \
-         less of bursts and as much of a load that is too high.",
+        "Readings are lost at the source, in a full queue. A longer queue would lose less of \
+         bursts and as much of a load that is too high.",
     ],
     main: "kinglet tcp rate=4",
     plan,

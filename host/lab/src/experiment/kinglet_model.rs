@@ -16,16 +16,17 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "kinglet-model",
     title: "A model of goodput for a sender that sleeps",
     source: "TCPlp App. C, which leaves it open",
-    question: "What does TCP carry from a leaf that asks its parent every so often, if the path is \
-               known awake; and does the congestion window stay large there, as App. C expects?",
+    question: "What goodput does TCP reach from a leaf that polls its parent at fixed intervals, \
+               if the path without sleep is known; and does the congestion window stay large \
+               there, as App. C expects?",
     method: "Bulk transfer from a leaf over 1 to 4 hops and the border router to a host, segments \
              of three frames (some of five), window of four, Kinglet's TCP with the paper's \
-             settings and a fixed interval between data requests of 0.1 to 2 s, d = 0 to 100 \
-             ms, and 0 to 12 % of packets lost between border router and host, one way. The model \
-             of docs/decisions/0032 gets the goodput without injected loss of the same path with a \
-             sender that is awake, the share of segments that were lost, and frame times; it is \
-             compared with the goodput measured. Again with FreeBSD's TCP (stack=freebsd), which \
-             the paper's is a port of.",
+             settings and a fixed interval between data requests of 0.1 to 2 s, d = 0 to 100 ms, \
+             and 0 to 12 % of packets lost between border router and host, in one direction. \
+             Inputs of the model of docs/decisions/0032 are the goodput of the same path without \
+             injected loss and with an always-on sender, the share of segments lost, and frame \
+             times; its output is compared with the goodput measured. Again with FreeBSD's TCP \
+             (stack=freebsd), which the paper's is a port of.",
     threats: &[
         "Nothing else is in the air, and the receiver's acknowledgements are delayed as FreeBSD's.",
         "A window of four segments only: with larger ones the window after a loss takes longer.",

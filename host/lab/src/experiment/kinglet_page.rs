@@ -9,16 +9,15 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "kinglet-page",
     title: "50 KiB from a leaf that sleeps",
     source: "own",
-    question: "How fast does a page of 50 KiB come from a leaf, however long it sleeps while \
-               nobody asks, beside CoAP in blocks and beside a leaf that is always on?",
+    question: "How fast is the transfer of a page of 50 KiB from a leaf, by its sleep interval \
+               without requests, compared with CoAP in blocks and with a leaf that is always on?",
     method: "The host behind the office's border router asks a leaf three or five hops away, at \
              random times, by HTTP over a new connection each time and by CoAP in blocks of 512 \
-             and of 1024 octets; all defaults. Until it is asked the leaf asks its parent every \
-             50 ms to 4 s. The host has Linux's TCP. Throughput is 50 KiB in the median \
-             time from the request to the last octet. The leaf that is always on has the same \
-             place, the same neighbour and the same other leaves, which ask as often; what of the \
-             page's time was not spent waiting for it to wake, half an interval on average, is \
-             compared.",
+             and of 1024 octets; all defaults. Until a request arrives the leaf polls its parent \
+             every 50 ms to 4 s. The host has Linux's TCP. Throughput is 50 KiB in the median \
+             time from the request to the last octet. The always-on leaf has the same place, the \
+             same neighbour and the same other leaves, which poll as often. It is compared with \
+             the page's time less the wait for the wake-up, half an interval on average.",
     threats: &[
         "No interference and no other traffic.",
         "Linux's TCP is a model from what was published, not its code (docs/decisions/0028).",
@@ -105,7 +104,7 @@ fn refine(rows: &mut Rows) {
 }
 
 fn figures(result: &ExperimentResult) -> Vec<Figure> {
-    let x = "time between data requests while nobody asks, ms";
+    let x = "time between data requests without a request, ms";
     let near: Vec<_> =
         result.rows.iter().filter(|row| row.label.starts_with("hops=3")).cloned().collect();
     curves(&near, "throughput", "50 KiB over three hops", x).into_iter().collect()

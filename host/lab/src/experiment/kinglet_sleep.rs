@@ -16,20 +16,21 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "kinglet-sleep",
     title: "Polling or sampling",
     source: "own",
-    question: "What does it cost a sleeping node to be reached within a given time, if it asks its \
-               parent at intervals as in the paper, if it asks when an answer is due, and if it \
-               samples the channel at instants that its parent knows?",
+    question: "How much radio time does it cost a sleeping node to be reached within a given \
+               time, if it polls its parent at intervals as in the paper, if it polls when a \
+               response is due, and if it samples the channel at instants that its parent knows?",
     method: "The office at night. One leaf sends readings by TCP in batches of 64; its radio duty \
-             cycle is one axis. The host asks another leaf beside it, which sleeps the same way, \
-             for 82 octets at random times by CoAP or by HTTP; the median time to the answer is \
-             the other. Varied: the longest time for which a leaf cannot be reached, 0.25 to 2 s. \
-             Beside these: leaves that nobody asks, which poll every four minutes.",
+             cycle is one axis. The host requests 82 octets from another leaf near it, which \
+             sleeps by the same rule, at random times by CoAP or by HTTP; the median response \
+             time is the other axis. Varied: the longest time for which a leaf cannot be reached, \
+             0.25 to 2 s. For comparison, leaves without requests, which poll every four minutes.",
     threats: &[
         "Clocks are wrong by a constant that is at most 20 ppm; no temperature changes it. The \
-         leaf believes its measurement for 2 ppm, whatever happens.",
+         leaf assumes that its measurement is within 2 ppm in all cases.",
         "A sample is taken to cost 0.16 ms of listening and the uncertainty of the clocks; the \
          chip's ramp-up is counted as neither on nor asleep.",
-        "At night nobody disturbs a sample. A frame that misses one waits for the next.",
+        "At night there is no interference with a sample. A frame that misses one waits for the \
+         next.",
     ],
     main: "way=csl ms=1000 coap",
     plan,
@@ -205,7 +206,7 @@ fn figures(result: &ExperimentResult) -> Vec<Figure> {
         let label = format!("way={} ms=1000 coap", mode.name());
         let (_, run) = result.samples.iter().find(|(point, _)| point.label == label)?;
         let nodes = [run.nodes.get(SERVER as usize)?, run.nodes.get(SENSOR as usize)?];
-        let title = format!("What radios are on for, {}: node 11 answers, 12 sends", mode.name());
+        let title = format!("Radio time by cause, {}: node 11 responds, 12 sends", mode.name());
         ledger(&title, &nodes, true, run.sim_seconds)
     };
     figures.extend(LeafMode::ALL.into_iter().filter_map(at));

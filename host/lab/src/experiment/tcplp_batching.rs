@@ -9,14 +9,14 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "tcplp-batching",
     title: "Batches or one by one",
     source: "TCPlp §8.2.1, Fig. 9",
-    question: "What do radio and CPU of a sensor cost with TCP, CoAP and CoCoA, if readings are \
+    question: "What do TCP, CoAP and CoCoA cost a sensor in radio and CPU time, if readings are \
                sent one by one and in batches of 64?",
     method: "The office at night, four sensors at once with the same protocol, five-frame \
              segments and messages, a reading of 82 octets per second. Leaves sleep for four \
-             minutes, and for 100 ms while an answer is awaited. Beside: Kinglet's TCP alone \
-             (stack=kinglet), and all of Kinglet's own settings: prediction, bursts, paced \
-             segments, seldom acknowledgements, no timestamps, other shares of the same RAM. And \
-             batches of a reading every 20 s.",
+             minutes, and for 100 ms while a response is expected. For comparison, Kinglet's TCP \
+             alone (stack=kinglet), and all of Kinglet's own settings: prediction, bursts, paced \
+             segments, fewer acknowledgements, no timestamps, other shares of the same RAM. In \
+             addition, batches with a reading every 20 s.",
     threats: &[
         "The office is ours: the paper gives no distances.",
         "CPU time is that of the stack's instructions; the application, UDP, CoAP and the \

@@ -12,17 +12,17 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "tcplp-bound",
     title: "Upper bound over one hop",
     source: "TCPlp Fig. 4b, §6.3",
-    question: "What goodput does the radio admit at best, which overhead takes how much, and how \
-               close does the stack come?",
+    question: "What goodput does the radio admit at best, how much does each overhead take, and \
+               how close does the stack come?",
     method: "As the paper computes its bound: time per segment of 462 octets in five frames from \
-             the radio profile with mean backoff on a clear channel, plus half an acknowledgement, \
-             by cause; and the same with the paper's 7.2 ms per full frame. That takes it that \
-             nothing runs at the same time, and can be exceeded. What cannot is the time of the \
-             five frames alone: acknowledgements may fall into the sender's spacing and backoff. \
-             Reached: bulk transfer over one hop without CPU cost, with that of this stack on the \
-             Cortex-M0+, with 2 ms of CPU per frame (the paper's gap between bound and \
-             measurement), and with the time on top that its radio \
-             driver takes. Overlap model: sinr-ber.",
+             the radio profile with mean backoff on a clear channel, plus half an \
+             acknowledgement, by cause; and the same with the paper's 7.2 ms per full frame. This \
+             bound assumes that nothing runs at the same time, and can be exceeded. The time of \
+             the five frames alone cannot: acknowledgements may fall into the sender's spacing \
+             and backoff. Reached: bulk transfer over one hop without CPU cost, with that of this \
+             stack on the Cortex-M0+, with 2 ms of CPU per frame (the paper's gap between bound \
+             and measurement), and with the additional time of its radio driver. Overlap model: \
+             sinr-ber.",
     threats: &[
         "The fitted CPU cost is derived from the figure it is compared with; those rows show that \
          the explanation is consistent, not that it is right.",

@@ -11,10 +11,10 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     source: "TCPlp Fig. 3b, §6.2",
     question: "How many segments of buffer fill one hop, and what does delaying acknowledgements \
                cost a sender that can have only one segment in flight?",
-    method: "Bulk transfer over one hop, segments of five frames. Uplink: the send buffer takes 1 \
-             to 8 segments, the receive buffer eight. Downlink: the other way round. With three \
-             costs of the host: none, that of this stack on the Cortex-M0+, and the paper's 2 ms a \
-             frame. Overlap model: sinr-ber.",
+    method: "Bulk transfer over one hop, segments of five frames. Uplink: a send buffer of 1 to 8 \
+             segments, a receive buffer of eight. Downlink: a send buffer of eight, a receive \
+             buffer of 1 to 8. With three costs of the host: none, that of this stack on the \
+             Cortex-M0+, and the paper's 2 ms a frame. Overlap model: sinr-ber.",
     threats: &[
         "The delayed acknowledgement's timer (100 ms, FreeBSD's default) decides the uplink \
          figure at one segment.",

@@ -13,25 +13,24 @@ use crate::scenario::{
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "tcplp-context",
-    title: "What the paper takes as given",
+    title: "Premises of the paper",
     source: "TCPlp Table 1, §4.2, §8, §8.2.2",
-    question: "What does a large segment gain beside one of one frame, and what would have to \
-               differ for it to gain four to five times as much; what does the retry delay save; \
-               and are the office's depth, round-trip times and losses those of the paper's \
-               testbed?",
+    question: "How much does a large segment gain over one of one frame, and what would have to \
+               differ for a factor of four to five? How much does the retry delay save? And are \
+               the office's depth, round-trip times and losses those of the paper's testbed?",
     method: "One hop, segments of one and five frames, with no host cost and the 2 ms a frame \
              that the paper's goodput implies, with 12 more octets in each frame (64-bit \
              addresses), with 28 (addresses of IPv6 inline, too), and with a window of one \
              segment. Segments of 1 to 8 frames with 0 to 30 % of frames lost. Three hops, d = 0 \
-             and 40 ms, two models of overlap. The office at night with sensors that are always \
-             on, readings one by one and in batches: TCP's round-trip times. The office by day: \
-             datagrams of one and of three frames from each leaf to the host, one way, link \
-             retries only, at five hours of the day. Hops: static routes of the office. Computed: \
-             the bound of one hop with TCP headers compressed by state of the path (8 octets, 12 \
-             with timestamps; not built), and octets of frames that nothing is in.",
+             and 40 ms, two models of overlap. The office at night with always-on sensors, \
+             readings one by one and in batches: TCP's round-trip times. The office by day: \
+             datagrams of one and of three frames from each leaf to the host, in one direction, \
+             link retries only, at five hours of the day. Hops: static routes of the office. \
+             Computed: the bound of one hop with TCP headers compressed by state of the path (8 \
+             octets, 12 with timestamps; not implemented), and unused octets of frames.",
     threats: &[
-        "The paper does not say how it had segments of one frame, nor how large its buffers were \
-         then.",
+        "The paper does not explain its segments of one frame, nor give the size of its buffers \
+         with them.",
         "Interference follows published models and an assumed profile of the day, fitted to the \
          envelope that is asked for here (15 % in the busiest hour): that row is a consistency \
          check, not a prediction.",

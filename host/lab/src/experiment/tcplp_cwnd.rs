@@ -11,13 +11,13 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     question: "Does a window of four segments hide congestion control, so that losses hardly cost \
                goodput; and which losses does the retry delay remove?",
     method: "Bulk transfer over three hops for each d; congestion window recorded, entries into \
-             fast recovery and timer expiries counted. Four models of the medium: sinr-ber, strict \
-             overlap, the hidden node 1 dB stronger, interference over twice the range of \
-             reception. Beside the paper: the same under sinr-ber with Kinglet's TCP \
-             (stack=kinglet), which finds losses by RACK and tail loss probes as well.",
+             fast recovery and timer expiries counted. Four models of the medium: sinr-ber, \
+             strict overlap, the hidden node 1 dB stronger, interference over twice the range of \
+             reception. In addition to the paper's TCP: the same under sinr-ber with Kinglet's \
+             TCP (stack=kinglet), which finds losses by RACK and tail loss probes as well.",
     threats: &[
-        "FreeBSD's TCP is written anew from what is published of it (docs/decisions/0028).",
-        "Events per run are few at large d: mind the intervals.",
+        "FreeBSD's TCP is reimplemented from its published description (docs/decisions/0028).",
+        "Events per run are few at large d, so intervals are wide.",
     ],
     main: "d_ms=0",
     plan,

@@ -11,12 +11,12 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     title: "A day in the office",
     source: "TCPlp §8.2.3, §8.2.4, Table 7, Fig. 11",
     question: "What does reliability cost over a day with people at work, with TCP, with CoAP, \
-               without any of it, and for a protocol that knows for free what was lost?",
+               without any of it, and for a protocol that is notified of losses without cost?",
     method: "The office with interference by the hour of the day, batches of 64, three-frame \
              segments and messages. TCP and CoAP share the air: of each pair of adjacent leaves \
-             with the same first hop one has TCP and one CoAP, and a second point has them the \
-             other way round. Kinglet's own settings on the same seeds: prediction, bursts, what \
-             the link has lost is sent again at once, five-frame segments.",
+             with the same first hop one has TCP and one CoAP, and a second point has them \
+             exchanged. Kinglet's own settings on the same seeds: prediction, bursts, immediate \
+             retransmission of losses reported by the link, five-frame segments.",
     threats: &[
         "Interference follows published models and an assumed profile of the day, not the paper's \
          building.",
@@ -168,9 +168,8 @@ fn extra_points(result: &ExperimentResult) -> Figure {
         bars.push((name.to_owned(), vec![row.mean]));
     }
     Figure::Bars(Bars {
-        title:
-            "Share of the time in which a sensor's radio is on, 24 h, beside the paper's Table 7"
-                .to_owned(),
+        title: "Share of the time in which a sensor's radio is on, 24 h, and the paper's Table 7"
+            .to_owned(),
         unit: "% of the time".to_owned(),
         parts: vec!["here".to_owned(), "the paper".to_owned()],
         bars,
@@ -183,7 +182,7 @@ fn figures(result: &ExperimentResult) -> Vec<Figure> {
     let rows: Vec<_> = result.rows.iter().filter(day).cloned().collect();
     let mut figures = vec![extra_points(result)];
     figures.push(bars(&rows, "radio_duty_cycle", "Share of time with the radio on", &[]));
-    let title = "The same as the paper's driver counts, and single parameters changed";
+    let title = "The same as the paper's driver counts, and with single parameters changed";
     figures.push(bars(&result.rows, "radio_as_counted", title, &[]));
     let title = "Share of time with the radio on, by hour";
     figures.extend(curves(&result.rows, "radio_duty_cycle_in_hour", title, "hour of the day"));

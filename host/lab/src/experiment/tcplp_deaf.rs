@@ -10,19 +10,19 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "tcplp-deaf",
     title: "Deaf while backing off",
     source: "TCPlp §4.2",
-    question: "Does TCP, whose packets go both ways, suffer from a radio that does CSMA-CA by \
-               itself and hears nothing during backoff?",
+    question: "Does TCP, whose packets go in both directions, suffer from a radio that does \
+               CSMA-CA by itself and receives nothing during backoff?",
     method: "Bulk transfer over 1 to 3 hops of always-on nodes, CSMA-CA in software (the radio \
-             listens during backoff) and in the radio (it does not), with d = 0 and d = 40 ms, \
+             receives during backoff) and in the radio (it does not), with d = 0 and d = 40 ms, \
              five-frame segments, buffers of four segments. Again with a leaf that sleeps, polls \
-             every 100 ms and sends over one hop. Control: datagrams of 462 octets that go one way \
-             only, at a rate below what the channel carries.",
+             every 100 ms and sends over one hop. Control: datagrams of 462 octets in one \
+             direction only, at a rate below the capacity of the channel.",
     threats: &[
         "The chip would also repeat unacknowledged frames by itself; here the MAC does that, with \
-         the same backoff each time and up to seven times, so that only hearing differs. The \
+         the same backoff each time and up to seven times, so that only reception differs. The \
          chip's own retries are those of d = 0.",
-        "No host cost: a processor that takes its time between frames backs off for a smaller \
-         share of it, so that the effect is smaller.",
+        "No host cost: a processor that adds time between frames spends a smaller share of it in \
+         backoff, so that the effect is smaller.",
     ],
     main: "csma=hardware d_ms=0 hops=1",
     plan,
@@ -121,7 +121,7 @@ fn figures(result: &ExperimentResult) -> Vec<Figure> {
         .cloned()
         .collect();
     let x = "hops";
-    let goodput = curves(&rows, "goodput", "Goodput, with and without hearing in backoff", x);
+    let goodput = curves(&rows, "goodput", "Goodput, with and without reception during backoff", x);
     let loss = curves(&rows, "segment_loss", "Segments lost", x);
     let frames = curves(&rows, "frames_per_kb", "Frames sent per kilobyte that arrived", x);
     [goodput, loss, frames].into_iter().flatten().collect()

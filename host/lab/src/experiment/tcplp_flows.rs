@@ -11,15 +11,15 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "tcplp-flows",
     title: "Four flows that compete",
     source: "TCPlp Fig. 12, §8.3",
-    question: "What becomes of four sensors that report an event at the same time, as the load \
-               that each of them offers grows beyond what the network carries, with TCP and with \
+    question: "How do four sensors that report an event at the same time share the network, as \
+               the load that each of them offers grows beyond its capacity, with TCP and with \
                CoAP?",
     method: "The office at night; leaves 12 to 15 (three and five hops away) send readings of 82 \
              octets to the host behind the border router, each the same load, from 1 to 12 kb/s. \
              Goodput of each flow in intervals of 40 s, the first left out: median and quartiles \
              over flows and intervals. Leaves poll as in §8.2, segments of three frames, buffers \
-             of four segments, d = 40 ms, RED at relays and ECN in TCP. Beside the paper: TCP with \
-             Kinglet's own settings of MAC, polling and TCP.",
+             of four segments, d = 40 ms, RED at relays and ECN in TCP. In addition to the \
+             paper's settings: TCP with Kinglet's own settings of MAC, polling and TCP.",
     threats: &[
         "Positions and path loss of the office are ours: the paper's drawing has no measures.",
         "The paper's parameters of RED are unknown.",

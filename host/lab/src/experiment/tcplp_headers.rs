@@ -8,19 +8,20 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "tcplp-headers",
     title: "Header overhead",
     source: "TCPlp Tables 4 and 5, §6.1",
-    question: "How small is the 802.15.4 frame beside other links, and how much of it do headers \
-               take in the first and in later fragments?",
-    method: "Lower ends are read off frames of a simulated transfer over one hop: short addresses, \
-             identifiers elided, no TCP options, so are time on the air and room of the longest \
-             frame. Upper ends are of the longest headers in use, as the stack's own code writes \
-             them: extended addresses, a host outside of all contexts that is written to from an \
-             address that no link address gives, TCP with timestamps and one SACK block. Link \
-             security is not counted, as in the paper. Other links: MTU over capacity.",
+    question: "How small is the 802.15.4 frame compared with other links, and how much of it do \
+               headers take in the first and in later fragments?",
+    method: "Lower ends are taken from frames of a simulated transfer over one hop: short \
+             addresses, identifiers elided, no TCP options; so are the time on the air and the \
+             capacity of the longest frame. Upper ends are the longest headers in use, as the \
+             stack's own code writes them: extended addresses, a host outside of all contexts, a \
+             source address that does not follow from the link address, TCP with timestamps and \
+             one SACK block. Link security is not counted, as in the paper. Other links: MTU over \
+             capacity.",
     threats: &[
         "The paper splits IPHC between its columns \"6LoWPAN\" and \"IPv6\" differently: totals \
          can be compared, the two columns only together.",
-        "The paper does not say what its upper ends are of; its total of 107 is seven octets more \
-         than its columns.",
+        "The paper does not define its upper ends; its total of 107 is seven octets more than its \
+         columns.",
     ],
     main: "",
     plan: nothing_to_simulate,

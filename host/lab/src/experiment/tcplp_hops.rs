@@ -14,22 +14,22 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     title: "Goodput by number of hops",
     source: "TCPlp §7.2",
     question: "Does goodput follow B/min(h, 3), as it must when any three hops in a row share the \
-               channel, and does the same small buffer do for all of them?",
+               channel, and is the same small buffer enough for all of them?",
     method: "Bulk transfer over 1 to 4 hops with d = 40 ms, five-frame segments, buffers of four \
              segments, under four models of the medium: sinr-ber, strict overlap, the hidden node \
-             1 dB stronger, interference over twice the range of reception. Bound: our own goodput \
-             over one hop under the same model, divided by how many links of the path exclude each \
-             other there: three, and four where frames disturb over two hops. Control: nobody is \
-             hidden, so all h hops share the channel. Again over three hops with twice the \
-             buffers, and with one segment at a time that is acknowledged at once; with links of \
-             -85 dBm, which the radio's carrier sense, by energy from -80 dBm on, does not notice, \
-             and with carrier sense that does; and with three costs of the host: none, that of \
-             this stack on the Cortex-M0+, and the paper's 2 ms a frame. Beside the paper: \
-             Kinglet's TCP (stack=kinglet).",
+             1 dB stronger, interference over twice the range of reception. Bound: our own \
+             goodput over one hop under the same model, divided by the number of links of the \
+             path that exclude each other there: three, and four where frames disturb over two \
+             hops. Control: no node is hidden, so all h hops share the channel. Again over three \
+             hops with twice the buffers, and with one segment at a time that is acknowledged at \
+             once; with links of -85 dBm, which the radio's carrier sense, by energy from -80 dBm \
+             on, does not detect, and with carrier sense that does; and with three costs of the \
+             host: none, that of this stack on the Cortex-M0+, and the paper's 2 ms a frame. In \
+             addition to the paper's TCP: Kinglet's (stack=kinglet).",
     threats: &[
-        "Under three of the models nobody is disturbed beyond two hops; in the testbed some were, \
-         which the paper gives as the reason for its drop at four hops.",
-        "The paper's B is measured on hardware with a processor that takes its time.",
+        "Under three of the models no node is disturbed beyond two hops; in the testbed some \
+         were, which the paper gives as the reason for its drop at four hops.",
+        "The paper's B is measured on hardware with a processor that takes time for each frame.",
         "B contains pauses (spacing, backoff, retry delays, loading) in which the channel is idle; \
          over several hops other nodes use that time, so that B/min(h, 3) is not a strict bound. B \
          without pauses is.",
@@ -162,7 +162,7 @@ fn figures(result: &ExperimentResult) -> Vec<Figure> {
     let x = "hops";
     let title = "Goodput against B/min(h, 3)";
     let goodput = curves(&main, "goodput", title, x);
-    let models = curves(&result.rows, "goodput", "The same by model, and with nobody hidden", x);
+    let models = curves(&result.rows, "goodput", "The same by model, and with no hidden nodes", x);
     let rtt = curves(&main, "rtt", "Round-trip time of segments", x);
     [goodput, rtt, models].into_iter().flatten().collect()
 }

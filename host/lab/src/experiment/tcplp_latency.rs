@@ -8,16 +8,16 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "tcplp-latency",
     title: "Latency of a request: HTTP/TCP and CoAP",
     source: "TCPlp Fig. 7a–c, §8.1.1",
-    question: "How much longer does HTTP over TCP take than CoAP when the server's radio is always \
-               on, when it sleeps for a second at a time, and when it sleeps less while it expects \
-               something?",
-    method: "The host behind the office's border router asks a leaf three hops away for 82 octets, \
-             at random times, by HTTP over a new connection each time (with and without Fast Open) \
-             and by CoAP. The leaf is always on; asks its parent every second; every 100 ms while \
-             something is expected, else every second; or when something is due.",
+    question: "How much longer does HTTP over TCP take than CoAP when the server's radio is \
+               always on, when it sleeps for a second at a time, and when it sleeps less while it \
+               expects a packet?",
+    method: "The host behind the office's border router requests 82 octets from a leaf three hops \
+             away, at random times, by HTTP over a new connection each time (with and without \
+             Fast Open) and by CoAP. The leaf is always on; polls its parent every second; every \
+             100 ms while a packet is expected, else every second; or when a packet is due.",
     threats: &[
-        "The paper does not say which leaf it asked, nor how far it is: positions and hops of the \
-         office are ours.",
+        "The paper does not name the leaf, nor its distance: positions and hops of the office are \
+         ours.",
         "No interference and no other traffic: tails are those of polling and of link retries.",
         "The paper's HTTP server and client are not published; the headers of request and \
          response are ours (54 and 58 octets).",
@@ -42,7 +42,7 @@ const LINKS: [(Link, &str, f64, &str); 4] = [
     (Link::AlwaysOn, "on", 0.0, "always on (Fig. 7a)"),
     (Link::Sleep(1_000), "sleep", 1.0, "sleep interval 1 s (Fig. 7b)"),
     (Link::Adaptive(1_000), "adaptive", 2.0, "1 s, 100 ms if expecting (Fig. 7c)"),
-    (Link::Predictive(1_000), "predictive", 3.0, "1 s, and when something is due (ours)"),
+    (Link::Predictive(1_000), "predictive", 3.0, "1 s, and when a packet is due (ours)"),
 ];
 
 fn label(link: &str, protocol: Protocol) -> String {

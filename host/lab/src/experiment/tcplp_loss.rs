@@ -14,13 +14,14 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
                packets are lost after link retries and reassembly?",
     method: "The office at night, four sensors at once with the same protocol, batches of 64, \
              five-frame segments and messages. Every packet is lost with the given probability on \
-             the wire behind the border router, both ways; and on the way to the sensors alone. \
-             Kinglet's own settings beside, and its TCP alone with the paper's (stack=kinglet).",
+             the wire behind the border router, in both directions; and in the direction of the \
+             sensors alone. For comparison, Kinglet's own settings, and its TCP alone with the \
+             paper's (stack=kinglet).",
     threats: &[
         "The office is ours: the paper gives no distances.",
         "The paper does not say whether both directions lose; here they do.",
-        "A CoAP message that was given up begins anew here, so that only a full queue loses \
-         readings, as the paper says; its published code goes on with the next message.",
+        "A CoAP message that was given up starts again here, so that only a full queue loses \
+         readings, as the paper says; its published code continues with the next message.",
     ],
     main: "tcp loss=9",
     plan,
@@ -149,7 +150,7 @@ fn figures(result: &ExperimentResult) -> Vec<Figure> {
         ("resent", "Segments and messages sent again, per sensor"),
         ("radio_duty_cycle", "Share of time with the radio on"),
         ("cpu_duty_cycle", "Share of time with the CPU working"),
-        ("timeout", "What first timeouts of messages are drawn from"),
+        ("timeout", "First timeouts of messages are drawn from"),
         ("rtt", "TCP's round-trip times"),
     ]
     .into_iter()

@@ -12,8 +12,8 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     title: "Memory of buffers, connections and images",
     source: "TCPlp Tables 1, 2, 3 and 8, §2.1, §5.1, §5.2",
     question: "What do zero-copy sending and reassembly in place save, how much memory does a \
-               connection take, does a whole node fit the paper's platforms, and what does \
-               listening cost?",
+               connection take, does a whole node fit the paper's platforms, and what current \
+               does reception draw?",
     method: "Computed. A window of four segments of 462 octets. Sending: the ring and a record \
              for each segment; the baseline copies each segment of the window, headers included, \
              into a packet of the network layer's pool. Receiving: the ring and its bitmap; the \
@@ -132,7 +132,7 @@ fn currents(rows: &mut Rows) {
 fn figures(result: &ExperimentResult) -> Vec<Figure> {
     let rows = result.rows.iter().filter(|row| row.series == "buffers" && row.metric == "ram");
     vec![Figure::Bars(Bars {
-        title: "What a window of four segments takes".to_owned(),
+        title: "Memory of a window of four segments".to_owned(),
         unit: "octets".to_owned(),
         parts: vec!["RAM".to_owned()],
         bars: rows.map(|row| (row.label.clone(), vec![row.mean])).collect(),

@@ -12,10 +12,10 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     question: "How many frames should a TCP segment fill, and what does a larger one cost under \
                loss?",
     method: "Bulk transfer over one hop in both directions, segments of 1 to 8 frames, buffers of \
-             four segments each, no retry delay. Again with 30 % of all frames lost and only three \
-             link retries, so that some loss is left for TCP; and without loss with two more costs \
-             of the host: that of this stack on the Cortex-M0+, and the paper's 2 ms a frame. \
-             Overlap model: sinr-ber.",
+             four segments each, no retry delay. Again with 30 % of all frames lost and only \
+             three link retries, so that some loss is left for TCP to repair; and without loss \
+             with two more costs of the host: that of this stack on the Cortex-M0+, and the \
+             paper's 2 ms a frame. Overlap model: sinr-ber.",
     threats: &[
         "The buffer grows with the segment (four of them); the paper does not say what it did.",
         "Added loss is independent per frame; interference comes in bursts.",

@@ -10,17 +10,17 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "tcplp-outages",
     title: "Table 7 where losses come by time",
     source: "TCPlp Table 7, §8.2.3, §8.2.4",
-    question: "Which kind of channel loses what the paper's lost: more of single readings (6.6 %) \
-               than of batches (4.7 %) where nothing is confirmed, and next to nothing (0.7 and \
-               0.5 %) where everything is?",
+    question: "Is there a channel with the paper's losses: more of single readings (6.6 %) than \
+               of batches (4.7 %) without confirmation, and next to nothing (0.7 and 0.5 %) with \
+               it?",
     method: "The office, paper's settings, three-frame segments and messages, an hour from 10:00 \
-             on, in two channels: interference as in tcplp-day, and instead of it times at which \
-             the leaves reach nobody, long and far apart as the quantiles of exponential \
-             distributions. The share of time that is lost is what the two rows of Table 7 that \
-             are not confirmed have lost on average; the mean length of an outage is fitted to \
-             TCP's reliability there, on seeds 1 and 2. All other figures follow.",
+             on, in two channels: interference as in tcplp-day, and instead of it outages of all \
+             leaves, whose lengths and distances are the quantiles of exponential distributions. \
+             The share of time in outages is the mean loss of the two rows of Table 7 without \
+             confirmation; the mean length of an outage is fitted to TCP's reliability there, on \
+             seeds 1 and 2. All other figures follow.",
     threats: &[
-        "Two figures of Table 7 are fitted, so they are no result; the other figures are.",
+        "Two figures of Table 7 are fitted, so they are not results; the other figures are.",
         "Outages are at the same times in all runs of a point, and cut all leaves at once.",
         "An hour of work stands for the day of 24.",
     ],

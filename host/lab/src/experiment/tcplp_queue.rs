@@ -12,7 +12,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     title: "A leaf that waits goes first",
     source: "TCPlp §8.2.3, Table 1",
     question: "What does a leaf's radio cost if its parent first finishes the frame in progress, \
-               and if the leaf's frame may go between its attempts, with retries of its own?",
+               and if the leaf's frame may be sent between its attempts, with retries of its own?",
     method: "The office in its busiest hours, TCP and CoAP side by side, batches of 64, \
              three-frame segments, the paper's polling. OpenThread's one attempt; the same with \
              pre-emption; and with five attempts up to 20 ms apart.",

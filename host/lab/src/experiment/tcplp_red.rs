@@ -14,14 +14,13 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     title: "Fairness, and early detection at relays",
     source: "TCPlp §8 (preliminary experiments)",
     question: "Does tail drop at relays make simultaneous TCP flows unfair to each other, do \
-               random early detection and ECN repair that, and what else limits fairness?",
-    method: "The four sensors of tcplp-flows at a load that none of them gets through (12 kb/s), \
-             with tail drop, RED, and RED with ECN, over d. Jain's index of the goodputs in \
-             intervals of 40 s: of all four, and within each pair, whose members are neighbours \
-             and equally far away. Again with other windows, more attempts, an adaptive d, \
-             with Kinglet's TCP (stack=kinglet), and with Kinglet's own settings of MAC, polling \
-             and TCP. Beside it four always-on sensors around one relay, with a queue of ten \
-             packets and of four.",
+               random early detection and ECN prevent that, and what else limits fairness?",
+    method: "The four sensors of tcplp-flows at 12 kb/s each, three times the capacity, with tail \
+             drop, RED, and RED with ECN, over d. Jain's index of the goodputs in intervals of 40 \
+             s: of all four, and within each pair, whose members are neighbours and equally far \
+             away. Further points: other windows, more attempts, an adaptive d, Kinglet's TCP \
+             (stack=kinglet), and Kinglet's own settings of MAC, polling and TCP; and four \
+             always-on sensors around one relay, with a queue of ten packets and of four.",
     threats: &[
         "The paper's parameters of RED and the length of its queues are unknown.",
         "The paper gives no figures and does not say at which place in its network it measured.",

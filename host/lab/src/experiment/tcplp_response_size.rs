@@ -10,18 +10,18 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "tcplp-response-size",
     title: "Time by response size: HTTP/TCP and CoAP",
     source: "TCPlp Fig. 8a, 8b, §8.1.2",
-    question: "From which size of an answer on is TCP, with segments in flight, faster than CoAP, \
-               which sends one block after the other, and by how much for 50 KiB?",
-    method: "The host behind the office's border router asks a leaf three hops away for 82 octets \
-             to 50 KiB, by HTTP over a new connection each time and by CoAP in blocks of 512 \
-             octets. The leaf asks its parent every 100 ms (the paper's), or every 100 ms and when \
-             something is due (ours). What an answer of 1024 octets costs the leaf's radio is what \
-             it is on for beyond a leaf that nobody asks, with all routers and no other leaf; and \
-             with one thing changed: with the other leaves, which ask their parents at the same \
-             instants; in one block; and one segment at a time.",
+    question: "From which size of a response on is TCP, with segments in flight, faster than \
+               CoAP, which sends one block after the other, and by how much for 50 KiB?",
+    method: "The host behind the office's border router requests 82 octets to 50 KiB from a leaf \
+             three hops away, by HTTP over a new connection each time and by CoAP in blocks of \
+             512 octets. The leaf polls its parent every 100 ms (the paper's), or every 100 ms \
+             and when a packet is due (ours). The radio time of a response of 1024 octets is the \
+             difference to a leaf without requests, with all routers and no other leaf; and with \
+             one change: with the other leaves, which poll their parents at the same instants; in \
+             one block; and one segment at a time.",
     threats: &[
-        "The paper does not say which leaf it asked, nor the size of its blocks; 512 octets are \
-         those of its published sensor.",
+        "The paper names neither the leaf nor the size of its blocks; 512 octets are those of its \
+         published sensor.",
         "No interference and no other traffic.",
     ],
     main: "size=51200 poll=fixed app=http",
@@ -204,7 +204,7 @@ fn refine(rows: &mut Rows) {
 fn figures(result: &ExperimentResult) -> Vec<Figure> {
     let small: Vec<_> =
         result.rows.iter().filter(|row| row.x < f64::from(LARGE)).cloned().collect();
-    let x = "size of the answer, octets";
+    let x = "size of the response, octets";
     let short = curves(&small, "latency_median", "Time to the last octet (Fig. 8a)", x);
     let all = curves(&result.rows, "latency_median", "The same up to 50 KiB", x);
     [short, all].into_iter().flatten().collect()

@@ -17,21 +17,23 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
              buffers of four segments. Equation 1 is computed from each point's measured \
              round-trip time and segment loss. Four models of the medium: sinr-ber, strict \
              overlap, the hidden node 1 dB stronger, interference over twice the range of \
-             reception; besides capture, and links whose strengths differ by other amounts from \
-             hop to hop. Control: the same three hops with everyone's carrier sense hearing \
-             everyone, so that nobody is hidden. Three costs of the host: none, that of this stack \
-             on the Cortex-M0+, and the paper's 2 ms a frame. Beside the paper: Kinglet's TCP \
-             (stack=kinglet); d that adapts, from 0 to 40 ms, over the same lines and over one hop \
-             that loses a tenth of all frames. And what a window of many segments does with the \
-             paper's loss: over one hop and a wire of 250 ms each way, segments of one frame, \
-             windows of 4 and of 48 of them, none or six per cent of packets lost on the wire.",
+             reception; in addition, capture, and links whose strengths differ by other amounts \
+             from hop to hop. Control: the same three hops with carrier sense that detects all \
+             nodes, so that none is hidden. Three costs of the host: none, that of this stack on \
+             the Cortex-M0+, and the paper's 2 ms a frame. In addition to the paper's settings: \
+             Kinglet's TCP (stack=kinglet); d that adapts, from 0 to 40 ms, over the same lines \
+             and over one hop that loses a tenth of all frames. A window of many segments with \
+             the paper's loss: over one hop and a wire of 250 ms in each direction, segments of \
+             one frame, windows of 4 and of 48 of them, none or six per cent of packets lost on \
+             the wire.",
     threats: &[
-        "In the line every node hears exactly its neighbours; the testbed's links were not so \
+        "In the line every node receives exactly its neighbours; the testbed's links were not so \
          sharp.",
-        "How overlapping frames fare decides how much hidden terminals cost: compare the models. \
-         On a unit disc all signals are equally strong, so capture is the same as strict, and \
-         under sinr-ber neither of two frames survives either, unless little of it is disturbed.",
-        "A window of many segments is so only beside short segments and a long wire.",
+        "The cost of hidden terminals depends on the reception of overlapping frames: compare the \
+         models. On a unit disc all signals are equally strong, so capture is the same as strict, \
+         and under sinr-ber neither of two frames survives either, unless little of it is \
+         disturbed.",
+        "A window has many segments only with short segments and a long wire.",
         "The control changes carrier sense only; nodes that draw the same backoff still collide.",
     ],
     main: "d_ms=40",

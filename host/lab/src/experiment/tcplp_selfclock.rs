@@ -12,17 +12,17 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     title: "Self-clocking against sleep",
     source: "TCPlp §8.1.1",
     question: "Does a bulk transfer between a leaf that sleeps for a fixed time and the rest of \
-               the network see the longest possible round-trip time, one sleep interval, again and \
-               again, and which way of polling ends that?",
+               the network see the longest possible round-trip time, one sleep interval, again \
+               and again, and which polling rule ends that?",
     method: "Bulk transfer from a leaf over two hops to the border router, and in the other \
-             direction, segments of five frames, buffers of four segments, over the time that the \
-             leaf sleeps between data requests: fixed; 100 ms while TCP expects something (TCPlp's \
-             adaptive duty cycle), with Kinglet's TCP, too (stack=kinglet); when an answer is due \
+             direction, segments of five frames, buffers of four segments, over the sleep \
+             interval between data requests: fixed; 100 ms while TCP expects a segment (TCPlp's \
+             adaptive duty cycle), also with Kinglet's TCP (stack=kinglet); when a segment is due \
              (Kinglet's TCP and predictive polling). Bound: a window of four segments in each \
              sleep interval.",
     threats: &[
-        "A sender sees a round-trip time per acknowledgement; who polls at fixed times sees \
-         several at once, and the mean is over acknowledgements.",
+        "A sender measures a round-trip time per acknowledgement. A node that polls at fixed \
+         times receives several at once, and the mean is over acknowledgements.",
         "No host cost, no other traffic.",
     ],
     main: "sleep_ms=1000",

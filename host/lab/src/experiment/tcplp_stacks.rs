@@ -13,16 +13,16 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     title: "The stacks of the papers",
     source: "TCPlp §6.3, Tables 6 and 9, App. A.4",
     question: "How much more does TCPlp's TCP carry than the embedded stacks of earlier studies, \
-               where does that come from, and which features does each stack show?",
+               what is the cause, and which features does each stack have?",
     method: "Bulk transfer over one and three hops without retry delay (three hops: d = 40 ms) \
              between two nodes with the same stack, each with its published segment and window: \
              uIP, BLIP, GNRC, FreeBSD (TCPlp's), Linux; and from uIP and BLIP to a receiver with \
-             Linux's, as most earlier studies had a computer at the other end. Kinglet's with the \
-             paper's settings beside them. App. A.4: FreeBSD's TCP with five frames per segment in \
-             frames with 12 octets more, which is what GNRC's 64-bit addresses take. Table 9: \
-             segments made by hand, and a look at the answers. Overlap model: sinr-ber.",
+             Linux's, as most earlier studies had a computer at the other end. For comparison, \
+             Kinglet's with the paper's settings. App. A.4: FreeBSD's TCP with five frames per \
+             segment in frames with 12 octets more, the size of GNRC's 64-bit addresses. Table 9: \
+             segments made by hand, and the replies to them. Overlap model: sinr-ber.",
     threats: &[
-        "The peers are models from what was published, not ports (docs/decisions/0028).",
+        "The peers are models from published descriptions, not ports (docs/decisions/0028).",
         "No CPU time is counted: motes of the time of uIP and BLIP were slower than the radio.",
         "Of the platforms of App. A.4 only header lengths are modelled: not GNRC's threads and \
          messages between layers, which the paper names as a cause, and nothing of TinyOS.",

@@ -10,18 +10,18 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     title: "Why retransmission timers expire",
     source: "TCPlp §7.3, Fig. 6b, which leaves it open",
     question: "Timeouts do not fall with the retry delay as fast retransmissions do. What does a \
-               sender know when its timer expires, and was anything lost?",
-    method: "Bulk transfer over three hops for d of 0 to 100 ms with the paper's settings, half an \
-             hour each; every expiry is counted by the connection's state before it: in the \
-             handshake, while a loss was being repaired, with one segment in flight, with several \
-             and no sign of any, with several and a sign of some. Needless ones, which Eifel or \
-             D-SACK or FreeBSD's clock takes back, are counted besides. Beside the paper: with \
-             Kinglet's TCP (stack=kinglet), without and with losses told by the link.",
+               sender know when its timer expires, and was a segment lost?",
+    method: "Bulk transfer over three hops for d of 0 to 100 ms with the paper's settings, half \
+             an hour each; every expiry is counted by the connection's state before it: in the \
+             handshake, during a recovery, with one segment in flight, with several and no sign \
+             of a loss, with several and a sign of one. Spurious ones, which Eifel, D-SACK or \
+             FreeBSD's clock undoes, are counted as well. In addition to the paper's TCP: \
+             Kinglet's (stack=kinglet), without and with loss reports of the link.",
     threats: &[
-        "Kinglet's TCP has RACK and tail loss probes, which turn most timeouts into something \
-         else.",
-        "A needless expiry is counted as such only if it was found out; FreeBSD takes for needless \
-         whatever is answered within half a smoothed round trip, though something was lost.",
+        "Kinglet's TCP has RACK and tail loss probes, which replace most timeouts.",
+        "A spurious expiry is counted as such only if it was detected; FreeBSD takes an expiry \
+         for spurious if an acknowledgement arrives within half a smoothed round trip, even after \
+         a loss.",
     ],
     main: "d_ms=40",
     plan,

@@ -9,7 +9,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "tcplp-timers",
     title: "Timers without a tick",
     source: "TCPlp App. A.2",
-    question: "What does a periodic tick cost a TCP, and what becomes of a connection whose \
+    question: "What does a periodic tick cost a TCP, and how does a connection behave whose \
                expiries share a queue with packets?",
     method: "Two endpoints of the stack with the paper's window over a link of 75 kb/s and 20 ms, \
              five minutes of virtual time, seeds 101 to 105. Timers are served when due, at ticks \

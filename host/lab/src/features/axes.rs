@@ -204,9 +204,9 @@ pub(super) const ALWAYS: &[(&str, &str)] = &[
 
 /// Pairs of values that a scenario refuses, with the reason.
 pub(super) const REFUSED: [(&str, &str, &str, &str, &str); 5] = [
-    ("leaf", "polls", "relays", "*", "a leaf asks its parent, which is asleep"),
+    ("leaf", "polls", "relays", "*", "a leaf polls its parent, which is asleep"),
     ("leaf", "csl", "relays", "*", "a leaf sends at any time, and its parent is asleep"),
-    ("leaf", "polls", "routing", "aodv", "a leaf does not hear floods"),
-    ("leaf", "csl", "routing", "aodv", "a leaf does not hear floods"),
-    ("interference", "wifi", "overlap", "*", "the other models know no noise"),
+    ("leaf", "polls", "routing", "aodv", "a leaf does not receive floods"),
+    ("leaf", "csl", "routing", "aodv", "a leaf does not receive floods"),
+    ("interference", "wifi", "overlap", "*", "the other models have no noise"),
 ];

@@ -20,12 +20,12 @@ pub(super) fn draw(
     let refresh = refresh_s.map_or(String::new(), |s| format!(" data-refresh-s=\"{s}\""));
     let _ = writeln!(
         page,
-        "<section id=\"ways\"><h2>Ways</h2>\n<figure class=\"wide map\"{refresh}>\
-         <figcaption>Who sends by way of whom</figcaption>\n\
+        "<section id=\"ways\"><h2>Routes</h2>\n<figure class=\"wide map\"{refresh}>\
+         <figcaption>Next hops of all nodes</figcaption>\n\
          <p class=\"hint\">The slider, or <kbd>←</kbd> <kbd>→</kbd> on it, moves along the time \
-         axis. A node is the darker the more frames it sends, its number stands beside it with \
-         its hops to the root; a line leads to the next hop, a faint one to those who \
-         hear it too. The root is large, and leaves are small.</p>\n\
+         axis. A node is the darker the more frames it sends, and is labelled with its number \
+         and its hops to the root. A line leads to the next hop, a faint one to other nodes in \
+         range. The root is large, and leaves are small.</p>\n\
          <p><input type=\"range\" min=\"0\" max=\"{}\" value=\"{0}\" autocomplete=\"off\" \
          aria-label=\"time\"> <output></output></p>\n\
          <svg class=\"places\" role=\"img\" aria-label=\"{} nodes at their places, at {:.1} s and \

@@ -60,9 +60,9 @@ fn figures(scenario: &Scenario, result: &RunResult, timeline_s: (f64, f64)) -> V
     // A run that was stopped, or is shorter, may end before the timeline begins.
     let last = timeline_s.1.min(result.sim_seconds).max(timeline_s.0 + 1e-3);
     let (title, last) = match result.timeline_full_at_s {
-        None => ("What the radios did".to_owned(), last),
+        None => ("Activity of the radios".to_owned(), last),
         Some(full) => {
-            (format!("What the radios did, until there was no more room at {full:.3} s"), full)
+            (format!("Activity of the radios, until the record was full at {full:.3} s"), full)
         }
     };
     let timeline = Figure::Timeline(Timeline {
@@ -74,11 +74,11 @@ fn figures(scenario: &Scenario, result: &RunResult, timeline_s: (f64, f64)) -> V
     });
     let figures = [
         Some(timeline),
-        ledger("What sleeping nodes had their radio on for", &sleepy, true, result.sim_seconds),
+        ledger("Radio time of sleeping nodes by cause", &sleepy, true, result.sim_seconds),
         duty_by_hour("Radio duty cycle of sleeping nodes", &sleepy, scenario.start_hour),
-        ledger("What the others did beside listening", &awake, false, result.sim_seconds),
-        power("What sleeping nodes drew", &sleepy, result.sim_seconds),
-        power("What the others drew", &awake, result.sim_seconds),
+        ledger("Radio time of the other nodes except listening", &awake, false, result.sim_seconds),
+        power("Power of sleeping nodes", &sleepy, result.sim_seconds),
+        power("Power of the other nodes", &awake, result.sim_seconds),
     ];
     figures.into_iter().flatten().collect()
 }

@@ -157,13 +157,16 @@ fn the_page_of_a_run_has_timeline_ledgers_and_hours() {
     let page = one_run(&HEADER, &scenario, &result, (0.0, 1.0));
     assert_balanced(&page);
     assert!(page.contains("a &lt;day&gt;") && !page.contains("a <day>"));
-    let (sleeping, others) = page.split_once("What the others did").expect("both ledgers");
+    let (sleeping, others) =
+        page.split_once("Radio time of the other nodes").expect("both ledgers");
     assert!(sleeping.contains("node 1: poll") && others.contains("node 0: poll"));
     assert!(sleeping.contains("hours since midnight") && sleeping.contains("id=\"t-radios-0\""));
     // Radio activity is drawn over the radio-on interval.
     assert!(page.contains("[[1,5000,9000,\"on\"],[1,6000,9000,\"tx\"]]"));
     assert!(page.contains(">0.104</td>"), "90 s of 86400 are 0.104 %");
-    assert!(others.contains("What sleeping nodes drew") && others.contains("What the others drew"));
+    assert!(
+        others.contains("Power of sleeping nodes") && others.contains("Power of the other nodes")
+    );
     // A node that always listens has no other visible activity.
     assert!(sleeping.contains("node 1: listen") && !others.contains("node 0: listen"));
 }
@@ -233,7 +236,7 @@ fn a_timeline_without_room_says_where_it_ends() {
     let (scenario, mut result) = a_day();
     result.timeline_full_at_s = Some(0.25);
     let page = one_run(&HEADER, &scenario, &result, (0.0, 1.0));
-    assert!(page.contains("no more room at 0.250 s") && page.contains("data-to=\"250000\""));
+    assert!(page.contains("record was full at 0.250 s") && page.contains("data-to=\"250000\""));
     // A run may be over before its timeline begins.
     result.timeline_full_at_s = None;
     result.sim_seconds = 10.0;

@@ -89,7 +89,7 @@ fn search(base: &Scenario, pairs: Pairs, seed: u64) -> Result<Vec<Pair>, RunErro
     if found.is_empty() {
         let hops = pairs.hops.map(|hops| format!(" with {hops} hops between them"));
         return Err(RunError::Unsupported(format!(
-            "pairs of nodes{} with seed {seed}: of {} that were tried none is such",
+            "pairs of nodes{} with seed {seed}: none of the {} pairs tried fits",
             hops.unwrap_or_default(),
             tried.len(),
         )));
@@ -293,7 +293,7 @@ mod tests {
         let Err(error) = drawn(&ceiling(Routing::Static, Some(16)), 1) else {
             panic!("no node is that far away");
         };
-        let wanted = "16 hops between them with seed 1: of 300 that were tried none is such";
+        let wanted = "16 hops between them with seed 1: none of the 300 pairs tried fits";
         assert!(error.to_string().contains(wanted), "{error}");
     }
 }

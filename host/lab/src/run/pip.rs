@@ -37,8 +37,8 @@ pub(super) fn check(scenario: &Scenario) -> Result<(), RunError> {
     let whole = (file.from, file.to) == (0, last) && scenario.flows.len() == 1 && evenly;
     if !whole || file.bytes as usize > MAX_FILE {
         return Err(RunError::Unsupported(format!(
-            "PIP but on a line, from node 0 to node {last}, without another flow, and with a file \
-             of at most {MAX_FILE} octets"
+            "PIP except on a line, from node 0 to node {last}, without another flow, and with a \
+             file of at most {MAX_FILE} octets"
         )));
     }
     Ok(())

@@ -301,7 +301,7 @@ fn trace(t: &Reader<'_>, written: &str, step_us: Option<u32>) -> Result<Trace> {
     let file = scenario.parent().unwrap_or(Path::new("")).join(written);
     let text = std::fs::read_to_string(&file).map_err(|error| {
         let message = format!(
-            "{} cannot be read: {error}; give a path from where this file is",
+            "{} cannot be read: {error}; give a path relative to this file",
             file.display()
         );
         t.error_at("file", message)

@@ -33,7 +33,7 @@ pub(super) const TOP: &[Key<Scenario>] = &[
     Key::<Scenario>::new(
         "start_hour",
         number!(0.0..=24.0, start_hour),
-        "hour of the day at which it begins; interference depends on it",
+        "hour of the day at the start of the run; interference depends on it",
     ),
     Key::<Scenario>::new(
         "duration_s",
@@ -70,21 +70,21 @@ pub(super) const MAC: &[Key<Scenario>] = &[
     Key::<Scenario>::new(
         "adaptive_retry_delay",
         flag!(mac.adaptive_retry_delay),
-        "*d* begins at 0 and grows to `retry_delay_ms` only while repetitions fail",
+        "*d* starts at 0 and grows up to `retry_delay_ms` while retries fail",
     ),
     Key::<Scenario>::new(
         "csma",
         choice!(mac.csma; "software" => Csma::Software, "hardware" => Csma::Hardware),
-        "who does the backoff: the MAC, and the radio listens meanwhile; the radio, which is deaf \
-         meanwhile",
+        "CSMA-CA by the MAC in software (the radio receives during the backoff), or by the radio \
+         (it is deaf during the backoff)",
     ),
     Key::<Scenario>::new(
         "backoff",
         choice!(backoff;
             "exponential" => EitherBackoff::EXPONENTIAL, "tinyos" => EitherBackoff::TINYOS),
-        "how long it is: 0 to 2^BE − 1 units of 320 µs, BE growing from `min_be` to `max_be` with \
-         each busy channel; or TinyOS's, 20 to 640 symbols of 16 µs, then 20 to 140 after each of \
-         up to 23 busy channels, which the MAC does whatever `csma` says",
+        "length of the CSMA-CA backoff: 0 to 2^BE − 1 units of 320 µs, BE growing from `min_be` \
+         to `max_be` with each busy channel; or TinyOS's, 20 to 640 symbols of 16 µs, then 20 to \
+         140 after each of up to 23 busy channels, in software whatever `csma` is",
     ),
     Key::<Scenario>::new(
         "pan",
@@ -94,7 +94,7 @@ pub(super) const MAC: &[Key<Scenario>] = &[
             get: |t| Some(t.mac.pan_id.0.into()),
             set: |t, pan| t.mac.pan_id = PanId(pan as u16),
         },
-        "the PAN's identifier; RIOT's is 35",
+        "PAN identifier; RIOT's is 35",
     ),
     Key::<Scenario>::new(
         "security",
@@ -102,12 +102,13 @@ pub(super) const MAC: &[Key<Scenario>] = &[
             get: |t| t.mac.security.is_some(),
             set: |t, secured| t.mac.security = secured.then_some(SECURITY),
         },
-        "frames are encrypted and authenticated (AES-CCM\\*, level 5): 10 octets of each",
+        "frames are encrypted and authenticated (AES-CCM\\*, level 5), which takes 10 octets of \
+         each",
     ),
     Key::<Scenario>::new(
         "reserved_security_bytes",
         whole!(0..=60, mac.reserved_security: u8),
-        "octets of every data frame kept free for a link security that is not used",
+        "octets of every data frame reserved for a link security that is not simulated",
     )
     .allowed("0, or 7 to 60"),
     Key::<Scenario>::new("indirect", Value::Apart, "a table of its own:"),
@@ -122,7 +123,7 @@ pub(super) const INDIRECT: &[Key<Scenario>] = &[
     Key::<Scenario>::new(
         "retries",
         whole!(0..=7, mac.indirect.max_retries: u8),
-        "attempts after the first; what has failed then waits for the next data request",
+        "attempts after the first; a frame that still fails waits for the next data request",
     ),
     Key::<Scenario>::new(
         "retry_delay_ms",
@@ -137,12 +138,12 @@ pub(super) const INDIRECT: &[Key<Scenario>] = &[
     Key::<Scenario>::new(
         "preempt",
         flag!(mac.indirect.preempt),
-        "such a frame goes between two attempts of the frame being sent",
+        "an indirect frame is sent between two attempts of the frame in progress",
     ),
     Key::<Scenario>::new(
         "burst",
         flag!(mac.indirect.burst),
-        "one data request fetches all that waits, not one frame",
+        "one data request fetches all waiting frames instead of one",
     ),
 ];
 
@@ -157,9 +158,9 @@ pub(super) const TCP: &[Key<Tcp>] = &[
             "gnrc" => Some(Stack::Gnrc),
             "freebsd" => Some(Stack::FreeBsd),
             "linux" => Some(Stack::Linux)),
-        "whose TCP those have that open connections: Kinglet's; that of uIP, BLIP or GNRC; \
-         FreeBSD's, which TCPlp ports; Linux's. Of the keys below, a peer stack takes the sizes, \
-         `timestamps`, `sack`, `ecn`, and `ack_every = 1`; all else is its own",
+        "TCP of the connecting end: Kinglet's; that of uIP, BLIP or GNRC; FreeBSD's, which TCPlp \
+         ports; Linux's. Of the keys below, a peer stack uses the sizes, `timestamps`, `sack`, \
+         `ecn`, and `ack_every = 1`; everything else is its own",
     ),
     Key::<Tcp>::new(
         "peer_stack",
@@ -170,7 +171,7 @@ pub(super) const TCP: &[Key<Tcp>] = &[
             "gnrc" => Some(Some(Stack::Gnrc)),
             "freebsd" => Some(Some(Stack::FreeBsd)),
             "linux" => Some(Some(Stack::Linux))),
-        "the same of those that accept them",
+        "TCP of the accepting end, as `stack`",
     )
     .default("`stack`"),
     Key::<Tcp>::new(
@@ -182,24 +183,24 @@ pub(super) const TCP: &[Key<Tcp>] = &[
             get: |t| Some(t.quirks.blip_rto),
             set: |t, time| t.quirks.blip_rto = time,
         },
-        "BLIP's retransmission timeout, which is fixed; its timer has half seconds",
+        "BLIP's fixed retransmission timeout; its timer has a resolution of half a second",
     ),
     Key::<Tcp>::new(
         "blip_counts_for_ever",
         flag!(quirks.faults.counts_for_ever),
-        "BLIP's first fault: what it sends is counted as if sent again, so that a connection ends \
-         after six expiries of its timer",
+        "BLIP's first fault: every segment is counted as a retransmission, so a connection ends \
+         after six timeouts",
     ),
     Key::<Tcp>::new(
         "blip_renumbers_syn",
         flag!(quirks.faults.renumbers_syn),
-        "BLIP's second fault: a SYN that is sent again has another number",
+        "BLIP's second fault: a retransmitted SYN has another sequence number",
     ),
     Key::<Tcp>::new(
         "linux_tiny_pieces",
         flag!(quirks.tiny_pieces),
-        "Linux cuts text into pieces of eight octets against a window of one segment and long \
-         round trips, as the Linux of 2013 was seen to",
+        "Linux splits data into segments of eight octets if the peer's window is one segment and \
+         the round trip is long, as observed with the Linux of 2013",
     ),
     Key::<Tcp>::new(
         "mss",
@@ -226,18 +227,18 @@ pub(super) const TCP: &[Key<Tcp>] = &[
             },
             set: |t, frames| t.mss = Mss::Frames(frames as u8),
         },
-        "the same as what fits into so many frames on any hop",
+        "largest segment as the payload of this many frames on any hop",
     ),
     Key::<Tcp>::new(
         "link_losses",
         flag!(connection.link_losses),
-        "a segment that the own link has given up is sent again at once; the paper's TCP did not \
-         hear of it",
+        "a segment that the node's own MAC reports as lost is retransmitted at once; the paper's \
+         TCP had no such reports",
     ),
     Key::<Tcp>::new(
         "adaptive_segments",
         flag!(connection.adaptive_mss),
-        "segments span fewer frames while many get lost; `mss` is the most",
+        "segments span fewer frames while the loss rate is high; `mss` is the upper limit",
     ),
     Key::<Tcp>::new(
         "ack_delay_ms",
@@ -247,30 +248,30 @@ pub(super) const TCP: &[Key<Tcp>] = &[
     Key::<Tcp>::new(
         "ack_every",
         whole!(1..=8, connection.ack_every: u8),
-        "acknowledge at the latest every n-th full segment",
+        "at least every n-th full segment is acknowledged at once",
     ),
     Key::<Tcp>::new(
         "ack_rate_request",
         flag!(connection.ack_rate_request),
-        "offer ACK Rate Request (draft-ietf-tcpm-ack-rate-request): with windows of less than two \
-         segments each is acknowledged at once",
+        "ACK Rate Request is offered (draft-ietf-tcpm-ack-rate-request): with windows of less \
+         than two segments each segment is acknowledged at once",
     ),
     Key::<Tcp>::new(
         "acks",
         choice!(connection.positive_acks; "cumulative" => false, "positive" => true),
-        "one acknowledges all that has come until it leaves; or each segment has one of its own, \
-         at once",
+        "an acknowledgement covers all data received until it is sent; or each segment gets its \
+         own acknowledgement at once",
     ),
     Key::<Tcp>::new("nagle", flag!(connection.nagle), "Nagle's algorithm"),
     Key::<Tcp>::new(
         "initial_rto_ms",
         millis!(10.0..=60_000.0, connection.rto_initial),
-        "the retransmission timeout before a round trip has been measured",
+        "retransmission timeout before the first round-trip sample",
     ),
     Key::<Tcp>::new(
         "pacing",
         flag!(connection.pacing),
-        "segments of a window leave a gap apart, at most SRTT / window / 1.25, instead of in a \
+        "segments of a window are sent with a gap of at most SRTT / window / 1.25 instead of in a \
          burst",
     ),
     Key::<Tcp>::new(
@@ -280,58 +281,58 @@ pub(super) const TCP: &[Key<Tcp>] = &[
             "rfc6298" => Rto::AtLeast,
             "static" => Rto::Static,
             "semi-dynamic" => Rto::FirstRoundTrip),
-        "what the retransmission timeout follows from: round trips, with a distance of \
-         `min_rto_ms`, as Linux has it; the same, but `min_rto_ms` is the least timeout (RFC \
-         6298); nothing, it is drawn once for each connection from 2 to 3 s (CoAP); or it is four \
-         times the round trip of the handshake, at least `min_rto_ms`, and stays so",
+        "computation of the retransmission timeout: SRTT plus at least `min_rto_ms`, as Linux; \
+         RFC 6298 with the minimum `min_rto_ms`; a constant drawn from 2 to 3 s for each \
+         connection (CoAP); or a constant of four times the round-trip time of the handshake, at \
+         least `min_rto_ms`",
     ),
     Key::<Tcp>::new(
         "min_rto_ms",
         millis!(1.0..=60_000.0, connection.rto_min),
-        "least distance of the retransmission timeout from the smoothed round-trip time; or the \
-         least timeout, if `rto` says so",
+        "minimum of the retransmission timeout less SRTT; with other values of `rto` than \
+         `\"distance\"`, minimum of the timeout",
     ),
     Key::<Tcp>::new(
         "window_limit",
         whole!(0..=15, connection.window_limit: u8),
-        "at most so many full segments are in flight, however far the congestion window has \
-         grown; 0: no limit",
+        "maximum number of full segments in flight, whatever the congestion window; 0: no limit",
     ),
     Key::<Tcp>::new(
         "congestion",
         choice!(congestion;
             "new-reno" => Control::NewReno, "cubic" => Control::Cubic,
             "westwood" => Control::Westwood, "rate" => Control::Rate),
-        "how the sender of a bulk transfer finds how much may be in flight: RFC 5681, RFC 9438, \
-         Westwood+, or by samples of the rate, as BBR; if its TCP is Kinglet's",
+        "congestion control of a bulk sender with Kinglet's TCP: RFC 5681, RFC 9438, Westwood+, \
+         or by samples of the delivery rate, as BBR",
     ),
     Key::<Tcp>::new(
         "window_by_distance",
         flag!(connection.window_by_distance),
-        "that limit is 3 to a neighbour and 2 over several hops",
+        "the window limit is 3 to a neighbour and 2 over several hops",
     ),
     Key::<Tcp>::new(
         "recovery",
         choice!(connection.fast_recovery; "fast" => true, "timeout" => false),
-        "losses are found by what arrives; or by the retransmission timer alone, and nothing is \
-         taken back (RFC 793 with slow start); what `link_losses` tells of is sent again in both",
+        "loss detection by acknowledgements and timer; or by the retransmission timer alone, \
+         without undoing spurious timeouts (RFC 793 with slow start). With both, segments \
+         reported by `link_losses` are retransmitted",
     ),
     Key::<Tcp>::new(
         "initial_window",
         whole!(0..=10, connection.initial_window: u8),
-        "segments of the first window; 0: the 2 to 4 of RFC 5681",
+        "initial window, segments; 0: the 2 to 4 of RFC 5681",
     ),
     Key::<Tcp>::new(
         "max_retransmits",
         whole!(1..=255, connection.max_retransmits: u8),
-        "repetitions of the same data after which a connection is given up",
+        "retransmissions of the same data before the connection is aborted",
     ),
     Key::<Tcp>::new("timestamps", flag!(connection.timestamps), "timestamps option (RFC 7323)"),
     Key::<Tcp>::new("sack", flag!(connection.sack), "selective acknowledgements (RFC 2018)"),
     Key::<Tcp>::new(
         "ecn",
         flag!(connection.ecn),
-        "ask for explicit congestion notification (RFC 3168)",
+        "explicit congestion notification is requested (RFC 3168)",
     ),
 ];
 
@@ -397,7 +398,7 @@ pub(super) const WIRE: &[Key<Wire>] = &[
     Key::<Wire>::new(
         "delay_ms",
         whole!(0..=60_000, delay_ms: u32),
-        "time that a packet takes once it is on the wire",
+        "delay of a packet on the wire",
     ),
     Key::<Wire>::new(
         "rate_kbps",
@@ -407,10 +408,10 @@ pub(super) const WIRE: &[Key<Wire>] = &[
             get: |t| t.rate_kbps,
             set: |t, kbps| t.rate_kbps = Some(kbps),
         },
-        "what each direction carries, in kb/s; packets wait for those before them, without limit",
+        "capacity of each direction, kb/s; the queue before it has no limit",
     )
     .default("no limit"),
-    Key::<Wire>::new("loss", number!(0.0..=1.0, loss), "probability that it is lost"),
+    Key::<Wire>::new("loss", number!(0.0..=1.0, loss), "probability that a packet is lost"),
     Key::<Wire>::new(
         "loss_to_mesh",
         Value::Number {
@@ -419,28 +420,28 @@ pub(super) const WIRE: &[Key<Wire>] = &[
             get: |t| t.loss_to_mesh,
             set: |t, loss| t.loss_to_mesh = Some(loss),
         },
-        "the same on the way to the mesh, if it differs",
+        "loss towards the mesh, if it differs",
     )
     .default("`loss`"),
     Key::<Wire>::new(
         "duplicate",
         number!(0.0..=1.0, duplicate),
-        "probability that it arrives twice",
+        "probability that a packet is duplicated",
     ),
     Key::<Wire>::new(
         "mark",
         number!(0.0..=1.0, mark),
-        "probability that it is marked (CE) if its sender is ECN-capable",
+        "probability that a packet of an ECN-capable sender is marked (CE)",
     ),
     Key::<Wire>::new(
         "reorder",
         number!(0.0..=1.0, reorder),
-        "probability that it is held back, so that later ones overtake it",
+        "probability that a packet is held back, so that later ones overtake it",
     ),
     Key::<Wire>::new(
         "reorder_delay_ms",
         whole!(0..=60_000, reorder_delay_ms: u32),
-        "longest time that it is held back; uniformly random",
+        "maximum time that a packet is held back; uniformly random",
     ),
     Key::<Wire>::new(
         "host",
@@ -454,8 +455,8 @@ pub(super) const PAIRS: &[Key<Pairs>] = &[
     Key::<Pairs>::new(
         "count",
         whole!(1..=1_000, count: u32),
-        "how many pairs of nodes the seed draws, at most, as those far apart are rare; the only \
-         flow, a bulk transfer, goes between each",
+        "number of pairs of nodes drawn by the seed; fewer if `hops` leaves fewer. The only flow, \
+         a bulk transfer, runs between each",
     ),
     Key::<Pairs>::new(
         "hops",
@@ -465,31 +466,31 @@ pub(super) const PAIRS: &[Key<Pairs>] = &[
             get: |t| t.hops.map(u64::from),
             set: |t, hops| t.hops = Some(hops as u32),
         },
-        "only pairs with so many hops between them, as AODV finds them beforehand (`aodv_metric`); \
-         static routes follow what it finds",
+        "only pairs this many hops apart by AODV route discovery before the run (`aodv_metric`); \
+         static routes are those found",
     )
     .default("any"),
     Key::<Pairs>::new(
         "at_once",
         whole!(1..=100, at_once: u32),
-        "how many transfers begin at the same time",
+        "number of transfers that start at the same time",
     ),
     Key::<Pairs>::new(
         "every_s",
         number!(0.001..=MAX_SECONDS, every_s),
-        "from the start of one transfer, or so many, to that of the next, s",
+        "time from the start of one transfer (or group of `at_once`) to that of the next, s",
     ),
     Key::<Pairs>::new(
         "dies_s",
         number!(0.0..=MAX_SECONDS, dies_s),
-        "so long after a transfer's start the node in the middle of its live way falls out until \
-         the next one starts, s; 0: never",
+        "time from a transfer's start to the failure of the node in the middle of its current \
+         route, s; the node returns when the next transfer starts; 0: no failure",
     ),
 ];
 
 /// `[tunnel]`.
 pub(super) const TUNNEL: &[Key<Tunnel>] = &[
-    Key::<Tunnel>::new("node", Value::Apart, "the router that the second computer stands behind")
+    Key::<Tunnel>::new("node", Value::Apart, "the router in front of the second computer")
         .allowed("an existing node")
         .default("required"),
     Key::<Tunnel>::new(
@@ -500,8 +501,8 @@ pub(super) const TUNNEL: &[Key<Tunnel>] = &[
             get: |t| t.rate_kbps,
             set: |t, kbps| t.rate_kbps = Some(kbps),
         },
-        "what the serial lines between computers and nodes carry at both ends, each way, in kb/s; \
-         what waits for a line waits at its computer or node",
+        "capacity of the serial lines between computers and nodes, at both ends and in each \
+         direction, kb/s; packets queue at the computer or node before the line",
     )
     .default("no limit"),
 ];

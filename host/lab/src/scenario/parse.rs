@@ -62,12 +62,14 @@ pub(super) fn scenario(file: &Path, text: &str) -> Result<Scenario> {
     let hosts = scenario.nodes.iter().any(|place| place.role == Role::Host);
     let inside = matches!(scenario.routing, Routing::Mesh | Routing::Aodv);
     if hosts && (inside || !scenario.registration) {
-        let message = "a host needs [net] registration = true, and no mesh or AODV".to_owned();
+        let message =
+            "a host needs [net] registration = true, and neither a mesh nor AODV".to_owned();
         return Err(root.error_at("node", message));
     }
     let sleeps = |place: &NodePlace| place.role == Role::Leaf;
     if scenario.routing == Routing::Aodv && scenario.nodes.iter().any(sleeps) {
-        let message = "AODV has no leaves: they would not hear who seeks them".to_owned();
+        let message =
+            "AODV has no leaves, as they would miss route requests; make it a router".to_owned();
         return Err(root.error_at("node", message));
     }
     if let Some(message) = scenario.misplaced_peer() {
@@ -92,7 +94,7 @@ fn radio(table: Option<Reader<'_>>, radio: &mut Radio) -> Result<()> {
     read(&mut t, keys::RADIO, radio)?;
     let msp430 = matches!(radio.profile, RadioProfile::Cc2420 | RadioProfile::Cc2420Contiki);
     if msp430 && radio.host_cost == HostCost::Measured {
-        let message = "no instructions were counted on this radio's MSP430; give a time by \
+        let message = "instructions were not counted on this radio's MSP430; give a time by \
                        `host_cost_us_per_frame`";
         return Err(t.error_at("host_cost", message.to_owned()));
     }
@@ -132,7 +134,7 @@ fn mac(table: Option<Reader<'_>>, scenario: &mut Scenario) -> Result<()> {
     read(&mut t, keys::MAC, scenario)?;
     // The MAC fills reserved octets with a padding element, which takes at least 7.
     if let octets @ 1..=6 = scenario.mac.reserved_security {
-        let message = format!("{octets} is too little; allowed are 0 and 7 to 60");
+        let message = format!("{octets} is too small; allowed are 0 and 7 to 60");
         return Err(t.error_at("reserved_security_bytes", message));
     }
     section(t.table_opt("indirect")?, keys::INDIRECT, scenario)?;
@@ -144,7 +146,8 @@ fn leaf(table: Option<Reader<'_>>, scenario: &mut Scenario) -> Result<()> {
     read(&mut t, keys::LEAF, scenario)?;
     let cannot = matches!(scenario.radio.profile, RadioProfile::At86rf233 | RadioProfile::Cc2420);
     if scenario.mac.csl.is_some() && cannot {
-        let message = "the radio cannot listen at a given time; profile = \"nrf52840\" can";
+        let message = "the radio cannot start reception at a given time; profile = \"nrf52840\" \
+                       can";
         return Err(t.error_at("csl_period_ms", message.to_owned()));
     }
     t.finish()
@@ -157,12 +160,13 @@ fn wake(table: Option<Reader<'_>>, scenario: &mut Scenario) -> Result<()> {
     let able =
         matches!(scenario.radio.profile, RadioProfile::Nrf52840 | RadioProfile::Cc2420Contiki);
     if !able {
-        let message = "the radio cannot repeat frames and sense by itself; profile = \"nrf52840\" \
-                       and \"cc2420-contiki\" can";
+        let message = "the radio cannot retransmit frames and sense the channel by itself; \
+                       profile = \"nrf52840\" and \"cc2420-contiki\" can";
         return Err(t.error(message.to_owned()));
     }
     if scenario.nodes.iter().any(|place| place.role == Role::Leaf) {
-        let message = "leaves ask their parents and cannot wake like others; make them routers";
+        let message = "leaves poll their parents and cannot be duty-cycled as routers are; make \
+                       them routers";
         return Err(t.error(message.to_owned()));
     }
     scenario.wake = Some(wake);
@@ -176,7 +180,7 @@ fn net(table: Option<Reader<'_>>, scenario: &mut Scenario) -> Result<()> {
     let Some(mut t) = table else { return Ok(()) };
     read(&mut t, keys::NET, scenario)?;
     if scenario.contexts_advertised && !scenario.registration {
-        let message = "nobody advertises without registration = true".to_owned();
+        let message = "contexts are advertised only with registration = true".to_owned();
         return Err(t.error_at("contexts_from", message));
     }
     for table in t.tables("route")? {
@@ -184,7 +188,7 @@ fn net(table: Option<Reader<'_>>, scenario: &mut Scenario) -> Result<()> {
         scenario.given_routes.get_or_insert_default().push(route);
     }
     if scenario.given_routes.is_some() && scenario.routing != Routing::Static {
-        let message = "only routing = \"static\" has routes that are given".to_owned();
+        let message = "routes can be given only with routing = \"static\"".to_owned();
         return Err(t.error_at("route", message));
     }
     if t.has("context") {
@@ -211,11 +215,11 @@ fn context(mut t: Reader<'_>, contexts: &mut [Option<Context>; CONTEXTS]) -> Res
     let parts = written.split_once('/');
     let prefix = parts.and_then(|(address, len)| Some((address.parse().ok()?, len.parse().ok()?)));
     let Some((prefix, len)) = prefix.filter(|(_, len)| *len <= 128) else {
-        let message = format!("\"{written}\" is no prefix such as \"fd00::/64\"");
+        let message = format!("\"{written}\" is not a prefix, such as \"fd00::/64\"");
         return Err(t.error_at("prefix", message));
     };
     if contexts[id as usize].replace(Context { prefix, len }).is_some() {
-        return Err(t.error_at("id", format!("context {id} is there twice")));
+        return Err(t.error_at("id", format!("context {id} is defined twice; give each id once")));
     }
     t.finish()
 }
@@ -227,7 +231,7 @@ fn tcp(table: Option<Reader<'_>>, tcp: &mut Tcp, mtu: u16) -> Result<()> {
     if let Mss::Bytes(mss) = tcp.mss
         && mss + 60 > mtu
     {
-        let message = format!("{mss} is too much: [net] mtu = {mtu} has room for {}", mtu - 60);
+        let message = format!("{mss} is too large: [net] mtu = {mtu} has room for {}", mtu - 60);
         return Err(t.error_at("mss", message));
     }
     let Buffers { send, receive } = Buffers::read(&mut t)?;
@@ -238,7 +242,7 @@ fn tcp(table: Option<Reader<'_>>, tcp: &mut Tcp, mtu: u16) -> Result<()> {
 
 fn wire(mut t: Reader<'_>, nodes: &[NodePlace], mut wire: Wire) -> Result<Wire> {
     if !nodes.iter().any(|place| place.role == Role::BorderRouter) {
-        return Err(t.error("needs a node with `role = \"border-router\"` to end at".to_owned()));
+        return Err(t.error("needs a node with `role = \"border-router\"` as its end".to_owned()));
     }
     read(&mut t, keys::WIRE, &mut wire)?;
     t.finish()?;
@@ -256,7 +260,7 @@ fn pairs(mut t: Reader<'_>, flows: &[Flow]) -> Result<Pairs> {
     let mut pairs = Pairs::USUAL;
     read(&mut t, keys::PAIRS, &mut pairs)?;
     if !matches!(flows, [Flow { kind: FlowKind::TcpBulk { .. }, .. }]) {
-        let message = "needs one [[flow]] and no other, of kind \"tcp-bulk\"".to_owned();
+        let message = "needs exactly one [[flow]], of kind \"tcp-bulk\"".to_owned();
         return Err(t.error(message));
     }
     t.finish()?;

@@ -55,7 +55,10 @@ impl Scenario {
         if tcp.stack != receives {
             let answers = |node: &NodeId| self.streams().any(|(_, to)| to == *node);
             if let Some(node) = self.streams().filter_map(|(from, _)| from).find(answers) {
-                return Some(format!("node {node} sends and receives: it can have one stack only"));
+                return Some(format!(
+                    "node {node} both sends and receives, and can have one stack \
+                                     only"
+                ));
             }
         }
         // The host has both: a peer's TCP, and Kinglet's stack for the rest.
@@ -67,8 +70,8 @@ impl Scenario {
         });
         unspoken.map(|node| {
             format!(
-                "node {node} has a flow that peer stacks do not carry: they carry TCP alone, so no \
-                 datagrams, no CoAP, and `anemometer` only with `carrier = \"tcp\"`"
+                "node {node} has a flow that peer stacks do not support: they have TCP alone, so \
+                 no datagrams, no CoAP, and `anemometer` only with `carrier = \"tcp\"`"
             )
         })
     }

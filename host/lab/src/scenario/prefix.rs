@@ -47,7 +47,7 @@ impl FromStr for Prefix {
         }
         let address: Ipv6Addr = address
             .parse()
-            .map_err(|_| format!("\"{address}\" is no IPv6 prefix, such as fd00:1:2::/48"))?;
+            .map_err(|_| format!("\"{address}\" is not an IPv6 prefix, such as fd00:1:2::/48"))?;
         let [a, b, c, rest @ ..] = address.segments();
         if rest != [0; 5] {
             return Err(format!("{address} has bits beyond its first 48"));
@@ -96,7 +96,7 @@ mod tests {
             ("fe80::/48", "is not for this"),
             ("ff02::/48", "is not for this"),
             ("::/48", "is not for this"),
-            ("10.0.0.0/48", "is no IPv6 prefix"),
+            ("10.0.0.0/48", "is not an IPv6 prefix"),
         ] {
             let error = text.parse::<Prefix>().expect_err(text);
             assert!(error.contains(why), "{error}");

@@ -13,8 +13,7 @@ pub fn reference() -> Vec<(&'static str, String)> {
     let all = Scenario::default();
     let tcp = Tcp::default();
     let (send, receive) = (Some(tcp.send_buffer), Some(tcp.receive_buffer));
-    let links = "| `link` | the links; what is not listed does not exist | one or more tables | \
-                 required |\n";
+    let links = "| `link` | the links; others do not exist | one or more tables | required |\n";
     [
         ("top level", markdown(keys::TOP, &all)),
         ("[radio]", markdown(keys::RADIO, &Radio::default())),

@@ -278,7 +278,8 @@ fn a_setting_without_the_one_that_it_belongs_to_is_refused() {
 fn leaves_are_refused_where_no_node_could_discover_them() {
     let message = refused("[topology]\noffice = {}\n[net]\nrouting = \"aodv\"\n");
     assert!(
-        message.ends_with("AODV has no leaves: they would not hear who seeks them"),
+        message
+            .ends_with("AODV has no leaves, as they would miss route requests; make it a router"),
         "{message}"
     );
     let text = format!("{LINE}[net]\nrouting = \"aodv\"\naodv_metric = \"hop-count\"\n");
@@ -364,7 +365,7 @@ fn an_office_whose_nodes_all_wake_has_no_leaves() {
     let text = |leaves: &str| {
         format!("[topology]\noffice = {{{leaves}}}\n[radio]\nprofile = \"nrf52840\"\n[wake]\n")
     };
-    assert!(refused(&text("")).contains("leaves ask their parents"));
+    assert!(refused(&text("")).contains("leaves poll their parents"));
     let office = Scenario::from_toml("o", &text(" leaves = false ")).expect("valid");
     let routers = office.nodes.iter().filter(|place| place.role == Role::Router);
     assert_eq!((office.nodes.len(), routers.count()), (15, 14));
@@ -435,7 +436,7 @@ fn energy_cca_wakes_no_node_for_a_weak_link() {
                 exponent = 3\nreference_loss_db = 40.2\n[radio]\nprofile = \"nrf52840\"\n\
                 cca = \"energy\"\n[wake]\nrate_hz = 8\n";
     let error = refused(text);
-    assert!(error.contains("node 1 is joined to node 0 by links below -75 dBm only"), "{error}");
+    assert!(error.contains("node 1 is joined to node 0 only by links below -75 dBm"), "{error}");
     assert!(refused(&text.replace("\"energy\"", "\"both\"")).contains("cca = \"either\""));
     // The links have -79.2 dBm.
     let works = [

@@ -76,9 +76,9 @@ pub(super) fn cannot_wake(scenario: &Scenario) -> Option<String> {
     let apart = |node: &usize| awake[*node] != audible[*node];
     (0..awake.len()).find(apart).map(|node| {
         format!(
-            "node {node} is joined to node {} by links below {least_dbm} dBm only, which CCA by \
-             energy does not notice, so that sleeping nodes would not wake; cca = \"either\" and \
-             \"carrier\" notice each frame, and cca_threshold_dbm may be lower",
+            "node {node} is joined to node {} only by links below {least_dbm} dBm, which CCA by \
+             energy does not detect, so that sleeping nodes would not wake; cca = \"either\" and \
+             \"carrier\" detect each frame, and cca_threshold_dbm may be lower",
             audible[node]
         )
     })
@@ -186,7 +186,7 @@ pub(super) fn missing_routes(scenario: &Scenario) -> Vec<String> {
                 None => return Some(format!("no route from node {node} to node {to}")),
             }
         }
-        Some(format!("the routes from node {from} to node {to} lead in a circle"))
+        Some(format!("the routes from node {from} to node {to} form a loop"))
     };
     wanted_pairs(scenario).into_iter().filter_map(missing).collect()
 }
@@ -235,8 +235,8 @@ fn why(scenario: &Scenario, a: NodeId, b: NodeId) -> String {
     let Some(dbm) = expected_dbm(scenario, a, b) else { return String::new() };
     let weakest = COSTS[COSTS.len() - 1].0;
     format!(
-        ": their own link has {dbm:.1} dBm, and links above {weakest} dBm, which routes are made \
-         of, do not connect them"
+        ": their own link has {dbm:.1} dBm, and links above {weakest} dBm, which routes need, do \
+         not connect them"
     )
 }
 

@@ -39,12 +39,14 @@ impl Scenario {
         let node = self.tunnel?.node;
         let role = self.nodes.get(node as usize)?.role;
         if !self.nodes.iter().any(|place| place.role == Role::BorderRouter) {
-            return Some("needs a node with `role = \"border-router\"` to begin at".to_owned());
+            return Some(
+                "needs a node with `role = \"border-router\"` as its other end".to_owned(),
+            );
         }
         if role != Role::Router {
             let what = match role {
-                Role::BorderRouter => "is the border router, where the tunnel begins",
-                _ => "is no router",
+                Role::BorderRouter => "is the border router, which is the tunnel's other end",
+                _ => "is not a router",
             };
             return Some(format!("node {node} {what}; give a router"));
         }
@@ -64,7 +66,7 @@ impl Scenario {
         };
         let flow = self.flows.iter().find(ends_there)?;
         Some(format!(
-            "a flow of kind \"{}\" has an end at node {node}, where a computer takes the place of \
+            "a flow of kind \"{}\" has an end at node {node}, where a computer replaces the \
              applications; remove that flow, or give another node",
             flow.kind.name()
         ))
@@ -99,8 +101,12 @@ mod tests {
             (LINE, "node = 4", "t.toml:4:8: tunnel.node: 4 is out of range; allowed are 0 to 3"),
             (LINE, "node = 3\nrate_kpbs = 9", "tunnel.rate_kpbs: unknown key; did you mean"),
             (LINE, "node = 3\nrate_kbps = 0", "tunnel.rate_kbps: 0 is out of range"),
-            (LINE, "node = 0", "tunnel: node 0 is the border router, where the tunnel begins"),
-            (leaf, "node = 2", "tunnel: node 2 is no router; give a router"),
+            (
+                LINE,
+                "node = 0",
+                "tunnel: node 0 is the border router, which is the tunnel's other end",
+            ),
+            (leaf, "node = 2", "tunnel: node 2 is not a router; give a router"),
             ("[[node]]\n[[node]]\nx_m = 8\n", "node = 1", "tunnel: needs a node with `role = "),
             (LINE, "node = 3\n[net]\nrouting = \"mesh\"", "needs `routing = \"static\"`"),
             (

@@ -74,7 +74,10 @@ impl FieldEffects {
         let groups = kinds.into_iter().filter_map(|kind| group(plan, finished, column, kind));
         let groups: Vec<Group> = groups.collect();
         if groups.is_empty() {
-            return Err(format!("`{column}`: too few runs with more than zero to tell effects"));
+            return Err(format!(
+                "`{column}`: too few runs with a value above zero to estimate \
+                                effects"
+            ));
         }
         Ok(FieldEffects { column: column.to_owned(), unit: super::unit(column), groups })
     }
@@ -88,7 +91,7 @@ impl FieldEffects {
         bars.sort_by(|a, b| b.1[0].total_cmp(&a.1[0]));
         bars.truncate(12);
         Some(Figure::Bars(Bars {
-            title: format!("What differences in {} come from", self.column),
+            title: format!("Variance of {} by field", self.column),
             unit: "% of the variance of its logarithm".to_owned(),
             parts: vec!["share".to_owned()],
             bars,
@@ -108,7 +111,7 @@ fn has_numbers(plan: &Plan, finished: &Finished, column: &str) -> Result<(), Str
     names.sort_unstable();
     names.dedup();
     let meant = nearest(column, &names).map(|name| format!("; did you mean `{name}`?"));
-    Err(format!("`{column}` is no column with numbers{}", meant.unwrap_or_default()))
+    Err(format!("`{column}` is not a column of numbers{}", meant.unwrap_or_default()))
 }
 
 /// The rounded values of a column.
@@ -252,8 +255,8 @@ mod tests {
         let plan = plan();
         let error =
             FieldEffects::of(&plan, &finished(&plan), "kpbs", None).expect_err("no such column");
-        assert_eq!(error, "`kpbs` is no column with numbers; did you mean `kbps`?");
+        assert_eq!(error, "`kpbs` is not a column of numbers; did you mean `kbps`?");
         let error = FieldEffects::of(&plan, &Finished::new(), "kbps", None).expect_err("nothing");
-        assert_eq!(error, "`kbps` is no column with numbers");
+        assert_eq!(error, "`kbps` is not a column of numbers");
     }
 }

@@ -50,10 +50,10 @@ impl FieldPath {
                     let count = entries.len();
                     let entry = part.parse().ok().and_then(|number: usize| entries.get_mut(number));
                     entry.ok_or_else(|| {
-                        format!("`{prefix}` has {count} entries, numbered from 0; {part} is none")
+                        format!("`{prefix}` has {count} entries, numbered from 0, but not {part}")
                     })?
                 }
-                other => return Err(format!("`{prefix}` is a {}: no table", other.type_str())),
+                other => return Err(format!("`{prefix}` is a {}, not a table", other.type_str())),
             };
             prefix = format!("{prefix}.{part}");
         }
@@ -116,9 +116,9 @@ mod tests {
     #[test]
     fn a_value_that_is_no_table_is_named() {
         let error = set("flow.2.to", "[[flow]]\n").unwrap_err();
-        assert_eq!(error, "`flow` has 1 entries, numbered from 0; 2 is none");
+        assert_eq!(error, "`flow` has 1 entries, numbered from 0, but not 2");
         let error = set("seed.first", "seed = 1\n").unwrap_err();
-        assert_eq!(error, "`seed` is a integer: no table");
+        assert_eq!(error, "`seed` is a integer, not a table");
     }
 
     #[test]

@@ -43,7 +43,7 @@ impl fmt::Display for TraceError {
 
 impl std::error::Error for TraceError {}
 
-const NO_TRACE: &str = "is no trace; `kinglet sim SCENARIO.toml --trace FILE` writes one";
+const NO_TRACE: &str = "is not a trace; `kinglet sim SCENARIO.toml --trace FILE` writes one";
 
 /// Opens the trace at `path`.
 ///
@@ -85,14 +85,15 @@ fn names(first: &str) -> Result<Names, String> {
             super::VERSION
         ));
     }
-    serde_json::from_value(value).map_err(|error| format!("is no trace: its first line: {error}"))
+    serde_json::from_value(value)
+        .map_err(|error| format!("is not a trace; its first line: {error}"))
 }
 
 fn parquet(path: &Path, wrong: &dyn Fn(String) -> TraceError) -> Result<Trace, TraceError> {
     let cut = |_| {
         wrong(
-            "has no end: it was cut short, and Parquet cannot be read so. A trace of \
-                         JSON lines (any other name) can"
+            "was cut short: it has no last row, and a truncated Parquet file cannot be read. A \
+             trace of JSON lines (any other name) can"
                 .to_owned(),
         )
     };

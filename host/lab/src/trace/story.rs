@@ -143,7 +143,7 @@ fn opening(formed: &Row, fate: Fate) -> String {
         Fate::Lost => "lost",
         Fate::Late => "late",
         Fate::Arrived => "arrived",
-        Fate::Open => "on its way at the end of the trace",
+        Fate::Open => "in flight at the end of the trace",
     };
     let protocol = formed.protocol.as_deref().unwrap_or("packet");
     let _ = write!(
@@ -168,9 +168,9 @@ fn lateness(story: &mut Story, rows: &[Row], arrived_s: Option<f64>, formed: &Ro
     if let Some((waited, Some(node))) = longest.filter(|(waited, _)| waited * 2.0 > took) {
         story.cause = "waited for the radio".to_owned();
         story.node = Some(node);
-        let _ = write!(story.text, ", of which it waited {waited:.3} s at node {node}.");
+        let _ = write!(story.text, ". It waited {waited:.3} s of that at node {node}.");
     } else {
-        story.cause = "took long on its way".to_owned();
+        story.cause = "took long on its route".to_owned();
         story.text.push('.');
     }
 }

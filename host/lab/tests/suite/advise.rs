@@ -64,7 +64,7 @@ fn unmeasurable_and_unreadable_input_is_reported() {
     let error = of(LINE, goodput(60)).expect_err("no flow");
     assert_eq!(
         error.to_string(),
-        "the scenario has nothing to measure goodput by: it has no flow of a kind that has it"
+        "the scenario has nothing to measure goodput by: no flow is of a kind that has this value"
     );
     let error =
         of(&format!("{LINE}mac = {{ max_be = 9 }}\n{FLOW}"), goodput(60)).expect_err("a typo");

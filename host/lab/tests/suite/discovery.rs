@@ -126,9 +126,9 @@ fn what_makes_no_sense_of_contexts_is_refused() {
     let message = refused("[[net.context]]\nid = 4\nprefix = \"fd00::/64\"\n");
     assert!(message.contains("id: 4 is out of range; allowed are 0 to 3"), "{message}");
     let message = refused("[[net.context]]\nid = 1\nprefix = \"fd00::/129\"\n");
-    assert!(message.contains("is no prefix"), "{message}");
+    assert!(message.contains("is not a prefix"), "{message}");
     let twice = "[[net.context]]\nid = 1\nprefix = \"fd00::/64\"\n".repeat(2);
-    assert!(refused(&twice).contains("context 1 is there twice"));
+    assert!(refused(&twice).contains("context 1 is defined twice"));
 }
 
 /// The leaf is in range of two routers, which are both in range of the border router.

@@ -18,10 +18,10 @@ Objective = Literal["goodput", "energy", "latency", "reliability"]
 
 @dataclass(frozen=True)
 class Advice:
-    """What was found."""
+    """The advice and its evidence."""
 
     result: dict[str, Any]
-    """What ``kinglet advise --json`` prints."""
+    """The output of ``kinglet advise --json``."""
 
     @property
     def before(self) -> float:
@@ -69,7 +69,7 @@ class Advice:
 
     @property
     def rust(self) -> str:
-        """What a device has then: a profile and its node's configuration."""
+        """Settings for a device: a profile and its node's configuration."""
         return str(self.result["rust"])
 
 

@@ -1,4 +1,4 @@
-"""Who runs the parts of a sweep: an executor of this machine, Dask or Ray."""
+"""Executors for the parts of a sweep: an executor of this machine, Dask or Ray."""
 
 from __future__ import annotations
 
@@ -49,10 +49,10 @@ def asked(call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
 
 
 class Executor(Protocol):
-    """What a sweep asks of those who run it."""
+    """Interface of an executor of sweeps."""
 
     def slots(self) -> int:
-        """How many parts are run at once."""
+        """Number of parts that run at once."""
 
     def submit(self, sent: str, runs: Points) -> Any:
         """Has a part run; gives what stands for its result."""
@@ -61,7 +61,7 @@ class Executor(Protocol):
         """Waits until some of these have ended; gives those."""
 
     def result(self, ended: Any) -> list[str]:
-        """What came of one that has ended."""
+        """Result of a part that has ended."""
 
     def cancel(self, waiting: Collection[Any]) -> None:
         """Gives up what has not begun."""

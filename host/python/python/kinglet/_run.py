@@ -27,11 +27,11 @@ def source(scenario: Scenario) -> tuple[str, str | None]:
 
 @dataclass(frozen=True, repr=False)
 class Run:
-    """What a run has measured. Every frame has its units in ``attrs["units"]``."""
+    """Results of a run. Every frame has its units in ``attrs["units"]``."""
 
     seed: int
     result: dict[str, Any]
-    """What ``kinglet sim --json`` prints."""
+    """The output of ``kinglet sim --json``."""
     pcap: Path | None
     """The capture, if one was asked for."""
     trace: Path | None
@@ -71,7 +71,7 @@ class Run:
 
     @property
     def ledger(self) -> pd.DataFrame:
-        """What the radio of each node was on for, in seconds."""
+        """Radio time of each node by state, in seconds."""
         frame = pd.DataFrame([node["radio_s"] for node in self.result["nodes"]])
         frame.index.name = "id"
         frame.attrs["units"] = dict.fromkeys(frame.columns, "s")
@@ -79,7 +79,7 @@ class Run:
 
     @property
     def samples(self) -> pd.DataFrame:
-        """What changes, every second, if that was asked for."""
+        """Values of every second, if requested."""
         return of_records(self.result.get("samples", []))
 
     @property

@@ -1,4 +1,4 @@
-"""What can go wrong."""
+"""Exceptions of this package."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class JournalError(OSError):
 class ExecutorError(RuntimeError):
     """Those who execute a sweep are gone, or cannot. ``rows`` are those of what was finished.
 
-    What the executor itself has said is the cause (``__cause__``).
+    The exception of the executor is the cause (``__cause__``).
     """
 
     def __init__(self, message: str, rows: pd.DataFrame) -> None:

@@ -15,7 +15,7 @@ __all__ = ["Experiment", "experiments", "run"]
 
 @dataclass(frozen=True)
 class Experiment:
-    """What an experiment has found."""
+    """Results of an experiment."""
 
     rows: pd.DataFrame
     """A row for each point and metric: mean, 95 % interval, bound and the paper's figure, with the
@@ -25,7 +25,7 @@ class Experiment:
 
 
 def experiments() -> pd.DataFrame:
-    """What can be repeated, by id."""
+    """Experiments that can be repeated, by id."""
     columns = ["id", "title", "source", "question"]
     return pd.DataFrame(_native.experiments(), columns=columns).set_index("id")
 

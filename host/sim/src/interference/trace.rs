@@ -163,7 +163,9 @@ fn sample(line: &str, number: usize, timed: bool) -> Result<(f64, f64), TraceErr
                 let message = format!("{what} is out of range; allowed are {low} to {high}");
                 Err(error(column, message))
             }
-            Err(_) => Err(error(column, format!("\"{field}\" is no number; {what} is expected"))),
+            Err(_) => {
+                Err(error(column, format!("\"{field}\" is not a number; {what} is expected")))
+            }
         }
     };
     let time_us = match timed {
@@ -211,7 +213,7 @@ mod tests {
     #[test]
     fn what_is_wrong_is_named_with_its_place() {
         let refused = |text: &str, step| Trace::parse(text, step).expect_err(text).to_string();
-        let number = "\"x\" is no number; a level in dBm is expected";
+        let number = "\"x\" is not a number; a level in dBm is expected";
         assert_eq!(refused("0,-90\n5, x\n", None), format!("2:4: {number}"));
         assert_eq!(refused("0,-90\n\n5\n", None), "3:2: a level in dBm is missing");
         assert!(refused("0,-90\n5,-300\n", None).starts_with("2:3: a level in dBm is out of"));
@@ -222,6 +224,6 @@ mod tests {
         assert!(refused("0,-90\n", Some(5)).starts_with("1:3: there are more columns"));
         assert_eq!(refused("0,-90\n", None), "1:1: a trace needs two samples at least");
         assert_eq!(refused("", None), "1:1: a trace needs two samples at least");
-        assert!(refused("a,b\nc,d\n", None).starts_with("2:1: \"c\" is no number"));
+        assert!(refused("a,b\nc,d\n", None).starts_with("2:1: \"c\" is not a number"));
     }
 }

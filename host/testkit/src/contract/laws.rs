@@ -237,7 +237,7 @@ pub fn nothing_is_lost_by_refusal<S: Subject>(seed: u64, steps: u32) -> Result<(
             run.subject.handle_deadline(run.now);
             offered = !run.drain()?.is_empty();
         }
-        run.demand(offered, || "what was refused is not offered again".to_owned())?;
+        run.demand(offered, || "a refused frame is not offered again".to_owned())?;
     }
     Ok(())
 }
@@ -348,11 +348,16 @@ pub fn rest_is_free<S: Subject>(seed: u64, steps: u32) -> Result<(), Violation> 
                     format!("with nothing to do it gave {given:?}; {deadline:?} became {next:?}")
                 })?;
                 let after = run.subject.observe();
-                run.demand(before == after, || format!("asked in vain {before} became {after}"))?;
+                run.demand(before == after, || {
+                    format!(
+                        "after a call without effect, {before} \
+                                                        became {after}"
+                    )
+                })?;
                 let work = run.subject.work();
                 let before = *worked.get_or_insert(work);
                 run.demand(work == before, || {
-                    format!("asked in vain it asked its layers {} times", work - before)
+                    format!("a call without effect asked its layers {} times", work - before)
                 })?;
             }
         }

@@ -255,7 +255,7 @@ impl<'a, C: Controller> World<'a, C> {
             let arrives = matches!(fate, "" | "doubled" | "marked" | "held back");
             self.report.lost += u64::from(!arrives);
             self.say(|| {
-                let segment = Segment::parse(&octets).expect("what is sent can be read");
+                let segment = Segment::parse(&octets).expect("a segment sent can be read");
                 let (h, len) = (segment.header, octets.len() - header);
                 format!(
                     "{side}: {}>{} {:?} seq {} len {len} ack {} win {} {:?} {fate}",

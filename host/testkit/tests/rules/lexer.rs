@@ -37,6 +37,29 @@ pub(crate) fn mask(source: &str) -> String {
     out
 }
 
+/// Returns the contents of all literals, with their escaped quotes and line breaks resolved.
+pub(crate) fn literals(source: &str) -> Vec<String> {
+    let chars: Vec<char> = source.chars().collect();
+    let (mut found, mut at) = (Vec::new(), 0);
+    while at < chars.len() {
+        let Some((end, fill)) = token_end(&chars, at) else {
+            at += 1;
+            continue;
+        };
+        if fill == LITERAL {
+            let literal: String = chars[at..end].iter().collect();
+            let mut lines = literal.split("\\\n").map(str::trim_start);
+            let text = lines.next().unwrap_or_default().to_owned();
+            let text = lines.fold(text, |text, line| text + line);
+            let text = text.replace("\\n", "\n").replace("\\\"", "\"");
+            let text = text.trim_start_matches('r').trim_matches('#');
+            found.push(text.get(1..text.len().saturating_sub(1)).unwrap_or_default().to_owned());
+        }
+        at = end;
+    }
+    found
+}
+
 /// Returns the end of the comment or literal that starts at `at`, and its replacement.
 fn token_end(chars: &[char], at: usize) -> Option<(usize, char)> {
     let starts = |text: &str| text.chars().enumerate().all(|(i, c)| get(chars, at + i) == c);
@@ -227,6 +250,12 @@ mod tests {
         assert!(masked.ends_with(" + r#fn"), "{masked}");
         assert!(!masked.contains('{'), "{masked}");
         assert_eq!(mask("for\"x\""), "for\"\"\"");
+    }
+
+    #[test]
+    fn literals_have_their_contents() {
+        let found = literals("f(\"a \\\n  b \\\"c\\\"\", 'x', r#\"d \"e\" f\"#) // \"g\"");
+        assert_eq!(found, ["a b \"c\"", "x", "d \"e\" f"]);
     }
 
     #[test]

@@ -5,6 +5,7 @@ pub(crate) mod compliance;
 pub(crate) mod dependencies;
 pub(crate) mod exceptions;
 pub(crate) mod lexer;
+pub(crate) mod prose;
 pub(crate) mod size;
 pub(crate) mod text;
 

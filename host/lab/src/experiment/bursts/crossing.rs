@@ -11,17 +11,17 @@ pub(in crate::experiment) const CROSS: Experiment = Experiment {
     title: "A transfer that crosses a collection",
     source: "Duquennoy et al., Fig. 11 and 12, §6.5",
     question: "What does a transfer over four hops cost a collection with which it shares a node, \
-               and the other way round?",
+               and what does the collection cost the transfer?",
     method: "Four hops north to south, along which every node sends a datagram to the end every 5 \
              to 7.5 s, and four hops west to east, along which 240 kB go; the middle is the same \
              node. All nine are in range of each other. Each alone and both, with the paper's \
-             settings and ours, and on a radio of today. Delays that are compared are of nodes \
-             that have met before (`met`): a relay that is busy takes long to be found.",
+             settings and ours, and on a radio of today. Delays are compared for nodes that have \
+             met before (`met`): a busy relay takes long to find.",
     threats: &[
-        "The paper's figure of its network cannot be read; who sends in its tree of four hops is \
-         not said. Here everybody does.",
-        "Delays are the mean of 80 s (50 on an nRF52840), of which the transfer takes some five \
-         sixths. Where nodes have not met they are compared with those of 300 s.",
+        "The paper's figure of its network cannot be read, and the paper does not name the \
+         senders in its tree of four hops. Here all nodes send.",
+        "Delays are the mean of 80 s (50 on an nRF52840); the transfer takes some five sixths of \
+         that. Delays of nodes that have not met are compared with those of 300 s.",
     ],
     main: "both ours",
     plan: cross,
@@ -37,7 +37,7 @@ pub(in crate::experiment) const TWO_BULKS: Experiment = Experiment {
     method: "One transfer without end west to east over four hops; another one of 100 kB north to \
              south from 60 s on, through the same node in the middle. All nine nodes are in range \
              of each other. 170 s; with the paper's settings and ours, and on a radio of today. \
-             Beside that the second transfer from south to north, and against the first one over \
+             In addition, the second transfer from south to north, and against the first one over \
              the same hops.",
     threats: &["Positions are ours: the paper's figure of its network cannot be read."],
     main: "ours",

@@ -11,7 +11,7 @@ pub(in crate::experiment) const EXPERIMENT: Experiment = Experiment {
     source: "Duquennoy et al., Fig. 9, §6.3",
     question: "Which share of datagrams of one to fifteen fragments arrives over four hops if one \
                relay loses four frames of five, by how often a frame is tried?",
-    method: "Datagrams as fast as they go over four hops, the second relay beside two Wi-Fi \
+    method: "Datagrams at the highest rate over four hops, the second relay near two Wi-Fi \
              transfers. Varied: octets in a datagram, and strobes of a frame before it is given \
              up. The paper's bursts of 2 s, and four transmissions in each strobe.",
     threats: &[

@@ -18,7 +18,7 @@ pub(in crate::experiment) const EXPERIMENT: Experiment = Experiment {
              as on.",
     threats: &[
         "Contiki's samples are 0.19 ms each and the radio stays on between a busy one and the \
-         first look; what its driver takes beside that is not known.",
+         first look; any further time of its driver is not known.",
         "The CC2420's off is its idle mode, in which it draws 0.43 mA: no duty cycle contains \
          that, and the paper's energy does not either.",
     ],

@@ -9,14 +9,15 @@ pub(in crate::experiment) const EXPERIMENT: Experiment = Experiment {
     id: "bf-interference",
     title: "An oven and a Wi-Fi transfer",
     source: "Duquennoy et al., Fig. 6 and 10, §6.1.2 and §6.4",
-    question: "How many frames does an interferer cost by its strength, and what is left of a \
-               transfer over four hops of which one hears it: a regular one, and one in bursts?",
+    question: "How many frames does an interferer destroy, by its strength? How much does a \
+               transfer over four hops still carry if the interferer, regular or in bursts, \
+               reaches one node?",
     method: "Loss: full frames over one hop to a radio that is always on, each sent once, by the \
-             mean level of the interferer. Transfer: four hops that sleep; the second relay hears \
-             an oven at -98 dBm or a Wi-Fi transfer at -96 dBm, as in the paper. Beside that one \
-             of the other relays or the last node hears it, two and three Wi-Fi transfers, the \
-             other direction, and a radio of today; and it covers four of the eleven channels \
-             only, stays there, or goes on every half minute.",
+             mean level of the interferer. Transfer: four duty-cycled hops; the second relay \
+             receives an oven at -98 dBm or a Wi-Fi transfer at -96 dBm, as in the paper. Further \
+             points: the interferer at another relay or at the last node, two and three Wi-Fi \
+             transfers, the other direction, and a radio of today; an interferer on only four of \
+             the eleven channels, which stays there or moves every half minute.",
     threats: &[
         "The interferers are models of their kinds and not the paper's recordings, which are not \
          at hand: they have a busy and an idle level, so loss hardly depends on their strength \

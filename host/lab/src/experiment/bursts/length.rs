@@ -8,21 +8,21 @@ use kinglet::time::Duration;
 
 pub(in crate::experiment) const EXPERIMENT: Experiment = Experiment {
     id: "bf-burst-length",
-    title: "How long a burst should be",
+    title: "Length of a burst",
     source: "Duquennoy et al., Fig. 7, §6.2; §5.1",
-    question: "What do bursts of up to two seconds gain over four hops that all sleep, and how \
-               does that depend on how often nodes wake?",
+    question: "What do bursts of up to two seconds gain over four hops on which all nodes sleep, \
+               and how does the gain depend on the wake-up rate?",
     method: "Four hops on a line, the paper's hardware, each node with a channel of its own and a \
              queue of 256 frames in flash. The source always has a datagram that fills a frame. \
-             Varied: the length of bursts, from one frame to 2 s, and wake-ups a second. Beside \
-             that: one, two and ten hops, a queue in memory, one channel, lost frames, the other \
-             direction and both at once, bursts of 20 s, where the rate within one shows, and a \
-             radio of today.",
+             Varied: the length of bursts, from one frame to 2 s, and the wake-up rate. Further \
+             points: one, two and ten hops, a queue in memory, one channel, lost frames, the \
+             other direction and both at once, bursts of 20 s, which show the rate within a \
+             burst, and a radio of today.",
     threats: &[
         "The paper's throughput is that of its MAC, without a definition; here it is what frames \
          carry behind the MAC's header.",
-        "What a Tmote computes for a frame, 1.6 ms, is what the paper's 3.0 ms between frames \
-         leave for it: Contiki's, not this stack's on an MSP430, and no prediction.",
+        "The time that a Tmote computes for a frame, 1.6 ms, is the rest of the paper's 3.0 ms \
+         between frames. It is Contiki's, not this stack's on an MSP430, and not a prediction.",
         "Flash and radio do not share a bus here. On a Tmote they do; the paper's 3.0 ms between \
          frames contain what that costs.",
     ],

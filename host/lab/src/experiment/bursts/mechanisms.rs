@@ -8,18 +8,18 @@ use kinglet::time::Duration;
 
 pub(in crate::experiment) const EXPERIMENT: Experiment = Experiment {
     id: "bf-mechanisms",
-    title: "What bursts and channels give",
+    title: "Gain of bursts and channels",
     source: "Duquennoy et al., Fig. 8, §6.2",
-    question: "How much of throughput and energy is due to bursts, to several channels, and \
-               to the queue in flash, over two to eight hops?",
+    question: "How much do bursts, several channels, and the queue in flash change throughput and \
+               energy over two to eight hops?",
     method: "A transfer without end over two to eight hops, all nodes in range of each other; \
              without bursts, on one channel, and with the queue in memory. With the paper's bursts \
              of 2 s and with ours.",
     threats: &[
-        "Nodes that are no neighbours disturb each other on one channel, but their frames cannot \
-         be read. In the paper's room they could.",
-        "Flash is always read and written while the radio works: there is no way to switch that \
-         off, so nothing is said about the paper's 32 %.",
+        "Nodes that are not neighbours disturb each other on one channel, but their frames cannot \
+         be received. In the paper's room they could.",
+        "Flash is always read and written while the radio works. This cannot be switched off, so \
+         the paper's 32 % is not tested.",
     ],
     main: "hops=4 ours",
     plan,

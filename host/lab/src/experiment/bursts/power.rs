@@ -9,21 +9,21 @@ use crate::experiment::{Effort, Experiment, ExperimentResult, Metric, Point, Row
 
 pub(in crate::experiment) const EXPERIMENT: Experiment = Experiment {
     id: "bf-power",
-    title: "What relays draw, part by part",
+    title: "Power of relays by component",
     source: "Duquennoy et al., Fig. 16, §7.1",
-    question: "What do CPU, receiver, transmitter and flash of every relay draw when one of them \
-               hears interference, and what before and after?",
-    method: "The ten hops of bf-timeline, with TCP going down in numbers as in the paper: node 5 \
-             sends to node 6, which hears two Wi-Fi transfers from 60 to 300 of 500 s. Of every \
-             relay the mean power of its parts from 20 to 60 s, from 60 to 300 and from 320 to \
-             500. With the paper's settings, ours, and on a radio of today.",
+    question: "How much power do CPU, receiver, transmitter and flash of every relay draw while \
+               interference reaches one of them, and before and after?",
+    method: "The ten hops of bf-timeline, with TCP towards lower node numbers as in the paper: \
+             node 5 sends to node 6, which receives two Wi-Fi transfers from 60 to 300 of 500 s. \
+             The mean power of each part of every relay from 20 to 60 s, from 60 to 300 and from \
+             320 to 500. With the paper's settings, ours, and on a radio of today.",
     threats: &[
         "Linux's TCP is the lab's model of it (IW10, CUBIC), and not the kernel.",
-        "What a Tmote computes for a frame, 1.6 ms, is what the paper's 3.0 ms between frames \
-         leave for it. What it computes for a wake-up that finds nothing is not in it.",
-        "What an nRF52840 and its CPU draw asleep is not known here and counted as nothing.",
-        "A CC2420 is in its idle mode when it is off, at 0.43 mA, and that is most of what is \
-         drawn at rest; the paper's energy does not contain it.",
+        "The time that a Tmote computes for a frame, 1.6 ms, is the rest of the paper's 3.0 ms \
+         between frames. Computation for a wake-up without traffic is not included.",
+        "The current of a sleeping nRF52840 and its CPU is not known here and counted as zero.",
+        "A CC2420 that is off is in its idle mode, at 0.43 mA. That is most of the current at \
+         rest; the paper's energy does not contain it.",
     ],
     main: "paper",
     plan,

@@ -10,8 +10,8 @@ pub(in crate::experiment) const EXPERIMENT: Experiment = Experiment {
     id: "bf-timeline",
     title: "TCP over ten hops, and interference",
     source: "Duquennoy et al., Fig. 15, §7",
-    question: "What does Linux's TCP do over ten hops that all sleep when one of them loses four \
-               frames of five for four minutes, and who pays for it?",
+    question: "How does Linux's TCP behave over ten duty-cycled hops while one of them loses four \
+               frames of five for four minutes, and which nodes pay for it?",
     method: "Ten hops, Linux's TCP at both ends with windows of 50 segments of 1208 octets, behind \
              the last node a serial line of 115.2 kb/s. The sixth node hears two Wi-Fi transfers \
              from 60 to 300 of 500 s. With the paper's settings and ours, up and down, and with \

@@ -17,23 +17,24 @@ use kinglet_sim::flash::{FlashPart, M25P80};
 
 pub(in crate::experiment) const EXPERIMENT: Experiment = Experiment {
     id: "bf-timing",
-    title: "Where the time of a frame goes",
+    title: "Time spent on a frame",
     source: "Duquennoy et al., §5.1, §3.1.3, §2.1, §2.2, §4",
-    question: "What does a frame in a burst take on the air, for its acknowledgement, for copying, \
-               in the CPU and in flash, and how far is that from what the link could carry?",
-    method: "A node that sends full frames in bursts of 20 s, and a relay of two hops in bursts of \
-             2 s with its queue in flash or in memory, on the paper's hardware and on a radio of \
-             today. All that the node does is divided by the frames that it got rid of. Beside \
-             that what data sheets and the paper's own figures give, and the bounds of the raw \
-             link: theoretical, with conditional immediate transmission, and with copying; PIP \
-             over four hops; and how often the first datagram to a neighbour is on the air, and \
-             later ones, a minute apart.",
+    question: "How much time does a frame in a burst take on the air, for its acknowledgement, \
+               for copying, in the CPU and in flash, and how far is that from the capacity of the \
+               link?",
+    method: "A node that sends full frames in bursts of 20 s, and a relay of two hops in bursts \
+             of 2 s with its queue in flash or in memory, on the paper's hardware and on a radio \
+             of today. The time of each activity of the node is divided by the frames that were \
+             sent and acknowledged. For comparison, the values of data sheets and of the paper, \
+             and the bounds of the raw link: theoretical, with conditional immediate \
+             transmission, and with copying; PIP over four hops; and the number of transmissions \
+             of the first datagram to a neighbour, and of later ones, a minute apart.",
     threats: &[
-        "1.6 ms of CPU for a frame are what the paper's 3.0 ms between frames leave beside copying \
-         and turnarounds, and 14 us for an octet of flash are its 1.9 ms: both are given to the \
-         model, and only that they add up to its rate is a result.",
+        "The 1.6 ms of CPU for a frame are the rest of the paper's 3.0 ms between frames after \
+         copying and turnarounds, and 14 us for an octet of flash are its 1.9 ms. Both are inputs \
+         of the model; the only result is that they add up to its rate.",
         "Flash and radio do not share a bus here. On a Tmote they do.",
-        "The bounds of the raw link are arithmetic; nothing here sends at them.",
+        "The bounds of the raw link are arithmetic; no node sends at them.",
     ],
     main: "cc2420 relays",
     plan,
@@ -270,7 +271,7 @@ fn figures(result: &ExperimentResult) -> Vec<Figure> {
         (label.to_owned(), PARTS.map(|part| rows.mean(label, part).unwrap_or(0.0)).into())
     };
     let interval = Figure::Bars(Bars {
-        title: "What the radio of node 1 does for each frame that it gets rid of".to_owned(),
+        title: "Radio time of node 1 for each frame delivered".to_owned(),
         unit: "ms".to_owned(),
         parts: PARTS.map(str::to_owned).into(),
         bars: of_frames.map(bar).collect(),
@@ -284,7 +285,7 @@ fn figures(result: &ExperimentResult) -> Vec<Figure> {
         })
     };
     let link = Figure::Bars(Bars {
-        title: "What the link carries over several hops".to_owned(),
+        title: "Capacity of the link over several hops".to_owned(),
         unit: "kB/s".to_owned(),
         parts: vec!["octets of frames".to_owned()],
         bars: HARDWARE.iter().flat_map(carried).collect(),

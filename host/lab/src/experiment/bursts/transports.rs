@@ -13,25 +13,24 @@ pub(in crate::experiment) const EXPERIMENT: Experiment = Experiment {
     id: "bf-transports",
     title: "PIP, Snack and TCP",
     source: "Duquennoy et al., Fig. 1 and 17 to 19, §7.2 and §7.3",
-    question: "Which transport carries how much over ten hops, at which radio time and energy of a \
-               relay, by how much interference one node hears?",
-    method: "Ten hops, of which the sixth node hears none to three Wi-Fi transfers: 0, 58, 82 and \
-             92 % of full frames are lost there. A file by PIP, whose radios are always on; a file \
-             by Snack and a stream by Linux's TCP over nodes that sleep, with the paper's settings \
-             and ours. 600 s, or as long as PIP needs for 500 kB. Radio and energy are those of \
-             the third node, before the interference. Beside that TCP over fewer hops, the other \
-             way, with frames lost everywhere, on one channel, with half the wake-ups, secured, in \
-             small windows, with packets of 1500 octets, and beside another transfer from half \
-             way.",
+    question: "How much does each transport carry over ten hops, with how much radio time and \
+               energy of a relay, by the interference at one node?",
+    method: "Ten hops; the sixth node is in range of none to three Wi-Fi transfers and loses 0, \
+             58, 82 and 92 % of full frames. A file by PIP, whose radios are always on; a file by \
+             Snack and a stream by Linux's TCP over duty-cycled nodes, with the paper's settings \
+             and ours. 600 s, or the time that PIP needs for 500 kB. Radio and energy are those \
+             of the third node, before the interference. Further points with TCP: fewer hops, the \
+             other direction, lost frames everywhere, one channel, half the wake-ups, security, \
+             small windows, packets of 1500 octets, and a second transfer from the middle.",
     threats: &[
-        "Levels of interference are numbers of interferers and not strengths of one, as loss \
-         hardly depends on the strength of our models.",
-        "TCP's connection is opened before the interference begins, at 30 s: among it Linux may \
+        "The level of interference is the number of interferers and not the strength of one, as \
+         loss hardly depends on the strength of our models.",
+        "TCP's connection is opened before the interference begins, at 30 s: during it Linux may \
          give up its SYN.",
         "PIP's CPU takes neither time nor energy here.",
         "The serial line of the paper's tunnel takes time at the receiver's end of TCP only. At \
          the sender's end it takes none, and the computer waits while its mote has no room, as \
-         with flow control; whether the paper's line had it is not said.",
+         with flow control. The paper does not say that its line had flow control.",
     ],
     main: "tcp ours sources=0",
     plan,

@@ -9,14 +9,14 @@ use kinglet::tcp::ConnectionConfig;
 
 pub(in crate::experiment) const EXPERIMENT: Experiment = Experiment {
     id: "design-bandwidth",
-    title: "Estimating what a way carries, or limiting the window",
+    title: "Estimating the capacity of a route, or limiting the window",
     source: "own question, after design criteria, §III-C3",
-    question: "Does a sender that estimates the bandwidth do better than one whose window has the \
-               best fixed limit for the length of the way?",
-    method: "44 kB between nodes so many hops apart in the grid on ways found beforehand, and \
+    question: "Does a sender that estimates the bandwidth reach a higher goodput than one whose \
+               window has the best fixed limit for the length of the route?",
+    method: "44 kB between nodes one to several hops apart in the grid on static routes, and \
              between random pairs with nst-AODV, both by PATH-DR; TinyOS's back-off, 3 retries. \
              New Reno with a limit of 1 to 8 segments; Westwood+ and a window of one and a half \
-             times rate by round trip, without a limit but that of buffers of 8 segments.",
+             times rate by round trip, limited only by buffers of 8 segments.",
     threats: &THREATS,
     main: "live cwl=2",
     plan,
@@ -97,10 +97,10 @@ fn refine(rows: &mut Rows) {
 }
 
 fn figures(result: &ExperimentResult) -> Vec<Figure> {
-    let x = "hops of ways that stay; 0: live";
+    let x = "hops of static routes; 0: live";
     [
         curves(&result.rows, "goodput", "Goodput", x),
-        curves(&result.rows, "gain", "Goodput that estimates gain over the best limit", x),
+        curves(&result.rows, "gain", "Gain in goodput of estimates over the best limit", x),
         curves(&result.rows, "rtt", "Round-trip time", x),
     ]
     .into_iter()

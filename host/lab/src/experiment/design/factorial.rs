@@ -17,12 +17,12 @@ pub(in crate::experiment) const EXPERIMENT: Experiment = Experiment {
     title: "All settings together",
     source: "Design criteria, §II and §IV: \"would exceed the limits of this paper\"",
     question: "Which settings matter, which only with others, and which of the paper's \
-               recommendations hold when the others are set well?",
-    method: "44 kB between random pairs of the grid, in an eighth of all combinations of back-off, \
-             retries, metric, acknowledgements, timeout and window, on ways found beforehand and \
-             on live ones. Effects are means of the logarithm of goodput over all combinations \
-             with a level, against the mean over all; beside them the paper's defaults, and what \
-             is best.",
+               recommendations remain valid with good values of the others?",
+    method: "44 kB between random pairs of the grid, in an eighth of all combinations of \
+             back-off, retries, metric, acknowledgements, timeout and window, on static and on \
+             live routes. Effects are means of the logarithm of goodput over all combinations \
+             with a level, against the mean over all. For comparison, the paper's defaults and \
+             the best combination.",
     threats: &THREATS,
     main: "live defaults of the paper",
     plan,
@@ -198,7 +198,7 @@ fn figures(result: &ExperimentResult) -> Vec<Figure> {
         bars.sort_by(|a, b| b.1[0].total_cmp(&a.1[0]));
         bars.truncate(12);
         Figure::Bars(Bars {
-            title: format!("What differences in goodput come from, {routes} ways"),
+            title: format!("Variance of goodput by setting, {routes} routes"),
             unit: "% of the variance of its logarithm".to_owned(),
             parts: vec!["share".to_owned()],
             bars,
@@ -210,7 +210,7 @@ fn figures(result: &ExperimentResult) -> Vec<Figure> {
             result.rows.iter().filter(|r| r.metric == "goodput_effect" && r.series == routes);
         let bars = rows.map(|r| (r.label.clone(), vec![r.mean])).collect();
         Figure::Bars(Bars {
-            title: format!("Goodput of each level against the mean over all, {routes} ways"),
+            title: format!("Goodput of each level against the mean over all, {routes} routes"),
             unit: "%".to_owned(),
             parts: vec!["effect".to_owned()],
             bars,

@@ -11,15 +11,15 @@ use crate::scenario::{Flow, FlowKind, Overlap, Scenario};
 
 pub(in crate::experiment) const BACKOFF: Experiment = Experiment {
     id: "design-backoff",
-    title: "How long a node leaves the channel alone",
+    title: "Duration of the CSMA-CA backoff",
     source: "Design criteria, Figs. 2 and 3, §III-A1",
-    question: "What does the standard's exponential back-off gain over TinyOS's, which begins long \
-               and goes on short, by route length and window?",
-    method: "44 kB between nodes so many hops apart in the grid of sixty, buildings drawn by the \
-             seed, on ways found by nst-AODV beforehand; windows of 1, 4 and 8 segments; 3 \
-             retries. At three hops also with other models of overlapping frames, and where \
-             everybody's carrier sense hears all. Who had the channel: two nodes that send as much \
-             as they can to a third.",
+    question: "How much does the standard's exponential back-off gain over TinyOS's, which starts \
+               long and continues short, by route length and window?",
+    method: "44 kB between nodes one to several hops apart in the grid of sixty, buildings drawn \
+             by the seed, on routes found by nst-AODV before the run; windows of 1, 4 and 8 \
+             segments; 3 retries. At three hops also with other models of overlapping frames, and \
+             with carrier sense that detects all transmissions. Shares of the channel: two \
+             saturated senders to a third node.",
     threats: &THREATS,
     main: "hops=3 cwl=8 backoff=tinyos",
     plan: backoff_plan,
@@ -29,9 +29,9 @@ pub(in crate::experiment) const BACKOFF: Experiment = Experiment {
 
 pub(in crate::experiment) const RETRIES: Experiment = Experiment {
     id: "design-retries",
-    title: "How often a frame is sent again",
+    title: "Number of link retries",
     source: "Design criteria, Figs. 4 and 5, §III-A2",
-    question: "What do more retries gain, by route length and window, and what do they cost?",
+    question: "How much do more retries gain, by route length and window, and what do they cost?",
     method: "As design-backoff with TinyOS's back-off, and 1, 3, 5 and 7 retries; windows of 1, 4 \
              and 8 segments.",
     threats: &THREATS,
@@ -151,7 +151,7 @@ fn gains(rows: &mut Rows) {
 fn backoff_figures(result: &ExperimentResult) -> Vec<Figure> {
     let x = "hops";
     [
-        curves(&result.rows, "gain", "Goodput that exponential back-off gains", x),
+        curves(&result.rows, "gain", "Gain in goodput of exponential back-off", x),
         curves(&result.rows, "failed_transmissions", "Transmissions that failed", x),
         curves(&result.rows, "dropped_frames", "Frames given up", x),
     ]

@@ -116,16 +116,16 @@ const PAIRS: u32 = 31;
 const THREATS: [&str; 5] = [
     "The paper has no positions of links, no signal strengths and no route lengths. The grid's \
      links are drawn by the seed from TOSSIM's model of a cluttered corridor, with an asymmetry \
-     and a slow fading; fitted_loss_db = 10 is chosen so that ways have up to six hops, and the \
+     and a slow fading; fitted_loss_db = 10 is chosen so that routes have up to six hops, and the \
      fading of 1.5 dB over half a minute is assumed (host/lab/src/scenario/ceiling.rs).",
-    "The CPU's time is that of copying over SPI; what TinyOS computes is not counted.",
+    "The CPU's time is that of copying over SPI; the computing time of TinyOS is not counted.",
     "A segment is what one frame holds with IPv6 and TCP headers compressed as RFC 6282 does: 87 \
      octets, where the paper's transfer of 44 kB takes 470 frames of about 94.",
-    "How the paper's TCP gives up is not said: here after eight repetitions of a segment, as uIP. \
-     Nor is the first window: here one segment.",
-    "How PATH-DR makes a delivery ratio of an LQI is not published: here a straight line between \
-     correlations of 55 and 102, and correlation follows from the signal to interference and noise \
-     by differential detection of chips (host/sim/src/quality.rs).",
+    "The paper does not say when its TCP gives up: here after eight repetitions of a segment, as \
+     uIP. It does not give the first window either: here one segment.",
+    "The function of PATH-DR from LQI to delivery ratio is not published: here a straight line \
+     between correlations of 55 and 102, and correlation follows from the signal to interference \
+     and noise by differential detection of chips (host/sim/src/quality.rs).",
 ];
 
 /// Transfers in the paper's system.

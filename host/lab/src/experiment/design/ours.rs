@@ -9,13 +9,13 @@ use crate::scenario::{Overlap, Pairs, Scenario};
 
 pub(in crate::experiment) const DEFAULTS: Experiment = Experiment {
     id: "design-defaults",
-    title: "Kinglet's defaults beside the paper's and the best of the paper's",
+    title: "Kinglet's defaults, the paper's defaults and the best of the paper's settings",
     source: "own question",
-    question: "Does a stack whose settings follow what happens need to be tuned for the grid?",
-    method: "44 kB between random pairs of the grid, on ways found beforehand and on live ones: \
-             with the paper's defaults (Table I), with what design-factorial found to be best of \
-             its settings, and with all defaults of Kinglet's, whose frames are encrypted. With \
-             other models of overlapping frames as well.",
+    question: "Does a stack with adaptive settings need tuning for the grid?",
+    method: "44 kB between random pairs of the grid, on static and on live routes: with the \
+             paper's defaults (Table I), with the best of its settings by design-factorial, and \
+             with all defaults of Kinglet, whose frames are encrypted. With other models of \
+             overlapping frames as well.",
     threats: &THREATS,
     main: "live kinglet",
     plan: defaults_plan,
@@ -25,14 +25,15 @@ pub(in crate::experiment) const DEFAULTS: Experiment = Experiment {
 
 pub(in crate::experiment) const LINK_FAILURE: Experiment = Experiment {
     id: "design-link-failure",
-    title: "A frame that was given up is not always a broken link",
+    title: "Frames that were given up, and broken links",
     source: "Design criteria, §III-C3, and own question",
-    question: "How many links break if a neighbour that has worked lately is asked first, and how \
-               much later is the death of a node noticed?",
+    question: "How many links break if a neighbour that has worked lately is probed first, and \
+               does this delay the route around a relay that fails?",
     method: "44 kB between random pairs of the grid with nst-AODV and PATH-DR, TinyOS's back-off, \
              3 retries; windows of 1 to 8 segments; each frame that is given up breaks its link, \
-             or its neighbour is asked first. And with the node in the middle of the way, as it is \
-             then, gone from the third second on: how long its source has no way without it.",
+             or its neighbour is probed first. Further points: the node in the middle of the \
+             current route fails from the third second on, and the time until the source has a \
+             route without it is measured.",
     threats: &THREATS,
     main: "doubts cwl=8",
     plan: link_failure_plan,
@@ -45,9 +46,9 @@ pub(in crate::experiment) const MULTIFLOW: Experiment = Experiment {
     title: "Several transfers at once",
     source: "Design criteria, §II-C and §IV (future work), and own question",
     question: "Do settings that are good for one transfer stay good for two, four and eight at \
-               once, and are those fair to each other?",
+               once, and are the transfers fair to each other?",
     method: "44 kB between random pairs of the grid, one, two, four or eight transfers at a time, \
-             with live ways: the paper's defaults, its best settings, and Kinglet's defaults.",
+             with live routes: the paper's defaults, its best settings, and Kinglet's defaults.",
     threats: &THREATS,
     main: "kinglet at_once=4",
     plan: multiflow_plan,
@@ -151,7 +152,7 @@ fn multiflow_plan(effort: Effort) -> Vec<Point> {
 }
 
 fn by_case(result: &ExperimentResult) -> Vec<Figure> {
-    let x = "0: ways found beforehand, 1: live";
+    let x = "0: static routes, 1: live";
     curves(&result.rows, "goodput", "Goodput", x).into_iter().collect()
 }
 

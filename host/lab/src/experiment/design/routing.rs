@@ -7,9 +7,9 @@ use kinglet::aodv;
 
 pub(in crate::experiment) const EXPERIMENT: Experiment = Experiment {
     id: "design-metric",
-    title: "Short ways or good ones",
+    title: "Shortest routes or routes with good links",
     source: "Design criteria, Fig. 6, §III-B",
-    question: "What do ways gain whose links' LQIs promise most, over those with fewest hops?",
+    question: "How much do routes with the best links by LQI gain over those with fewest hops?",
     method: "44 kB between 31 random pairs of the grid, one after the other, with nst-AODV; \
              windows of 1 to 5 segments; TinyOS's back-off, 3 retries.",
     threats: &THREATS,

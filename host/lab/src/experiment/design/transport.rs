@@ -7,11 +7,12 @@ use kinglet::tcp::Rto;
 
 pub(in crate::experiment) const ACKS: Experiment = Experiment {
     id: "design-acks",
-    title: "One acknowledgement for each segment, or for all that have come",
+    title: "One acknowledgement for each segment, or cumulative ones",
     source: "Design criteria, Fig. 7, §III-C1",
-    question: "What do acknowledgements gain that say all that has come until they leave?",
-    method: "44 kB between random pairs of the grid on ways found beforehand with PATH-DR; windows \
-             of 1 to 8 segments; TinyOS's back-off, 3 retries.",
+    question: "How much do acknowledgements gain that cover all segments received until they \
+               leave?",
+    method: "44 kB between random pairs of the grid on static routes by PATH-DR; windows of 1 to \
+             8 segments; TinyOS's back-off, 3 retries.",
     threats: &THREATS,
     main: "acks=cumulative cwl=8",
     plan: acks_plan,
@@ -21,11 +22,11 @@ pub(in crate::experiment) const ACKS: Experiment = Experiment {
 
 pub(in crate::experiment) const RTO: Experiment = Experiment {
     id: "design-rto",
-    title: "What the retransmission timeout follows from",
+    title: "Rules of the retransmission timeout",
     source: "Design criteria, Fig. 8, §III-C2",
-    question: "Does a timeout drawn once from 2 to 3 s do as well as one that follows round trips, \
-               or one that is four times that of the handshake?",
-    method: "44 kB between nodes so many hops apart in the grid on ways found beforehand; windows \
+    question: "Is a timeout drawn once from 2 to 3 s as good as one that follows round trips, or \
+               one of four times the handshake's round trip?",
+    method: "44 kB between nodes one to several hops apart in the grid on static routes; windows \
              of 1, 4 and 8 segments; TinyOS's back-off, 3 retries.",
     threats: &THREATS,
     main: "hops=3 cwl=8 rto=rfc6298",
@@ -36,11 +37,11 @@ pub(in crate::experiment) const RTO: Experiment = Experiment {
 
 pub(in crate::experiment) const WINDOW: Experiment = Experiment {
     id: "design-window",
-    title: "How far the window may grow",
+    title: "Limit of the congestion window",
     source: "Design criteria, Fig. 9, §III-C3",
-    question: "From which window on does nothing more come of it, by route length, and what does a \
-               larger one cost where routing takes contention for broken links?",
-    method: "44 kB between nodes so many hops apart in the grid on ways found beforehand; and \
+    question: "From which window on does goodput not grow, by route length, and what does a \
+               larger one cost where routing mistakes contention for broken links?",
+    method: "44 kB between nodes one to several hops apart in the grid on static routes, and \
              between 31 random pairs with nst-AODV and PATH-DR; windows of 1 to 8 segments; \
              TinyOS's back-off, 3 retries.",
     threats: &THREATS,
@@ -149,8 +150,8 @@ fn by_window(result: &ExperimentResult) -> Vec<Figure> {
     let figures = [
         curves(&result.rows, "goodput", "Goodput", x),
         curves(&result.rows, "rtt", "Round-trip time", x),
-        curves(&result.rows, "repairs", "Ways that were sought again", x),
-        curves(&result.rows, "goodput_hops_4", "Goodput of live ways of four hops", x),
+        curves(&result.rows, "repairs", "Repeated route discoveries", x),
+        curves(&result.rows, "goodput_hops_4", "Goodput of live routes of four hops", x),
     ];
     figures.into_iter().flatten().collect()
 }

@@ -22,15 +22,15 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     question: "What do latency, energy and throughput of a node cost each other with each of the \
                duty cycles, one hop from its parent and behind three relays?",
     method: "A line of one and of four hops, nRF52840, secured frames; the border router at one \
-             end has mains. The node at the other end is always on, asks its parent for data, \
-             samples the channel at instants that its parent knows (CSL), or wakes as ContikiMAC \
-             has it, with bursts and without; relays sleep in the last two cases, and are always \
-             on in the others. Varied: the longest time for which a node cannot be reached. \
-             Traffic: a reading a minute and a request a minute by CoAP; a request a minute by \
-             HTTP; a bulk transfer by TCP up; the same down.",
+             end has mains power. The node at the other end is always on, polls its parent, \
+             samples the channel at instants that its parent knows (CSL), or wakes as in \
+             ContikiMAC, with bursts and without. Relays are duty-cycled in the last two cases, \
+             and always on in the others. Varied: the longest time for which a node cannot be \
+             reached. Traffic: a reading a minute and a request a minute by CoAP; a request a \
+             minute by HTTP; a bulk transfer by TCP upwards, and one downwards.",
     threats: &[
-        "One node talks at a time, nobody else is in the air, and neighbours hear each other \
-         well.",
+        "One node talks at a time, no other network is in range, and neighbours have strong \
+         signals.",
         "Clocks are wrong by a constant that is at most 20 ppm each.",
         "The energy is that of radio and CPU; sensors and regulators have none.",
         "TCP has buffers of four segments everywhere. Over relays that sleep larger ones carry \
@@ -305,7 +305,7 @@ fn figures(result: &ExperimentResult) -> Vec<Figure> {
     let mut figures = Vec::new();
     for hops in HOPS {
         let over = if hops == 1 { "one hop".to_owned() } else { format!("{hops} hops") };
-        let title = format!("Mean time to an answer by CoAP and power of who answers, {over}");
+        let title = format!("Mean response time by CoAP and power of the responder, {over}");
         let axes = ("latency_mean", "power_end");
         let labels = ("mean time to the answer, ms", "mean power of the last node, mW");
         figures.push(against(&rows, Traffic::Sparse, hops, axes, (title, labels)));

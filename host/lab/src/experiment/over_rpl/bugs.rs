@@ -13,14 +13,14 @@ pub(in crate::experiment) const EXPERIMENT: Experiment = Experiment {
     id: "rpl-bugs",
     title: "Three faults of TinyOS",
     source: "Kim et al., §III-B",
-    question: "What did the faults do that the paper mended before it measured?",
-    method: "BLIP's TCP one hop from the border router, a reading of 82 octets a second: with its \
-             count of transmissions that no acknowledgment takes back, and without; with a first \
-             SYN that is lost, because the node hears nobody for the first two seconds of its \
-             connection, and the number of a repeated SYN as it was, and mended. Thirty nodes as \
-             in rpl-udp-loss, to each of which ten datagrams a minute go down: with ways down that \
-             end twenty minutes after they were made, whatever DAOs come meanwhile, and with those \
-             that DAOs renew.",
+    question: "What were the effects of the faults that the paper corrected before it measured?",
+    method: "BLIP's TCP one hop from the border router, a reading of 82 octets a second: with a \
+             count of transmissions that no acknowledgment resets, and without; with a first SYN \
+             that is lost, because the node receives nothing in the first two seconds of its \
+             connection, and the number of a repeated SYN as it was, and corrected. Thirty nodes \
+             as in rpl-udp-loss, to each of which ten datagrams a minute go: with downward routes \
+             that expire twenty minutes after their creation in spite of DAOs, and with those \
+             that DAOs refresh.",
     threats: &WITH_TINYRPL,
     main: "count=mended",
     plan,
@@ -36,10 +36,12 @@ const WITH_TINYRPL: [&str; 6] = {
         rpl,
         cpu,
         delay,
-        "TinyRPL's timers stand beside Kinglet's RPL (`host/lab/src/tinyrpl.rs`): RPL itself loses \
-         no way. A packet without a way is dropped; TinyRPL's routers may send it up again.",
-        "How often TinyRPL sends DAOs is not said. Kinglet's nodes send them after 15 to 22.5 \
-         minutes, and when their parents change; the more seldom, the longer ways are gone.",
+        "TinyRPL's timers are added to Kinglet's RPL (`host/lab/src/tinyrpl.rs`): RPL itself \
+         loses no route. A packet without a route is dropped; TinyRPL's routers may send it up \
+         again.",
+        "The interval of TinyRPL's DAOs is not published. Kinglet's nodes send them after 15 to \
+         22.5 minutes, and when their parents change; the longer the interval, the longer routes \
+         are missing.",
     ]
 };
 

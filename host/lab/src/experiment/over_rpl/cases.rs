@@ -9,9 +9,10 @@ use crate::scenario::{Building, Overlap};
 use kinglet_peers::Stack;
 
 const METHOD: &str = "Thirty nodes and a border router in buildings drawn by the seed, five hops \
-    deep at -22 dBm; CC2420 and its driver, queues of ten packets, a UART of 115,200 baud to the \
-    host. Each node sends to the host, or the host to each node, 10, 30 or 60 packets of 82 \
-    octets a minute: by UDP, or by TCP between BLIP, mended, and Linux.";
+                      deep at -22 dBm; CC2420 and its driver, queues of ten packets, a UART of \
+                      115,200 baud to the host. Each node sends to the host, or the host to each \
+                      node, 10, 30 or 60 packets of 82 octets a minute: by UDP, or by TCP between \
+                      BLIP, corrected, and Linux.";
 
 const fn experiment(
     id: &'static str,
@@ -63,7 +64,7 @@ pub(in crate::experiment) const QUEUE_LOSS: Experiment = Experiment {
         "rpl-queue-loss",
         "Packets lost at the queues of nodes",
         "Kim et al., Fig. 4b, §V-A",
-        "How many packets find no room at relays?",
+        "How many packets are dropped at full queues of relays?",
     )
 };
 
@@ -98,7 +99,7 @@ pub(in crate::experiment) const UDP_LOSS: Experiment = Experiment {
         "rpl-udp-loss",
         "End-to-end loss of UDP",
         "Kim et al., Fig. 5a, §V-A",
-        "Where is what lost when the load grows?",
+        "At which places are packets lost when the load grows?",
     )
 };
 
@@ -138,7 +139,7 @@ pub(in crate::experiment) const THROUGHPUT: Experiment = Experiment {
         "rpl-throughput",
         "Throughput of thirty flows",
         "Kim et al., Fig. 5b, §V-C, VI",
-        "What do UDP and TCP deliver of what is offered, up and down?",
+        "Which share of the offered load do UDP and TCP deliver, upward and downward?",
     )
 };
 
@@ -168,7 +169,7 @@ pub(in crate::experiment) const CONTROL: Experiment = Experiment {
         "rpl-control",
         "RPL under TCP",
         "Kim et al., Fig. 9, §V-D",
-        "Does TCP's traffic make RPL speak more, or change its parents more often?",
+        "Does TCP's traffic cause more RPL messages, or more changes of parents?",
     )
 };
 

@@ -31,11 +31,10 @@ pub(in crate::experiment) const FAIRNESS: Experiment = Experiment {
     id: "rpl-fairness",
     title: "Throughput and distance",
     source: "Kim et al., Figs. 7 and 8, §V-C",
-    question: "Do nodes that are farther away get less, and is it the round-trip time that makes \
-               it so?",
+    question: "Do nodes that are farther away get less, and is the round-trip time the cause?",
     method: "As rpl-throughput, by hops of the tree as they were in the run; rank correlations \
-             over the thirty nodes. Beside it receivers with a window of eight segments, and \
-             Kinglet on the same nodes.",
+             over the thirty nodes. For comparison, receivers with a window of eight segments, \
+             and Kinglet on the same nodes.",
     threats: &THREATS,
     main: "tcp-up load=60",
     plan: |effort| {
@@ -60,7 +59,7 @@ pub(in crate::experiment) const SEVEN_HOPS: Experiment = Experiment {
     id: "rpl-seven-hops",
     title: "A deeper tree",
     source: "Kim et al., Fig. 10, §V-E",
-    question: "What becomes of throughput and fairness if the border router is at the end of the \
+    question: "How do throughput and fairness change if the border router is at the end of the \
                building and the tree is seven hops deep?",
     method: "As rpl-fairness, and the same buildings with the border router at their end and all \
              nodes at -17 dBm.",

@@ -16,26 +16,26 @@ use rayon::prelude::*;
 
 pub(in crate::experiment) const EXPERIMENT: Experiment = Experiment {
     id: "rpl-forms",
-    title: "A tree forms and heals",
+    title: "Formation and repair of a tree",
     source: "own; Kim et al., III-A",
-    question: "How long do thirty nodes that are switched on together take until all of them reach \
-               the border router and are reached by it, and how long once the router dies that \
-               carries most of them?",
+    question: "How long do thirty nodes that are switched on together take until all of them \
+               reach the border router and are reached by it, and how long after the failure of \
+               the router that carries most of them?",
     method: "The buildings of TCP over RPL, both border routers, both modes. Every tenth of a \
-             second the ways are followed from next hop to next hop: of each node by its parent up \
-             to the border router, and down by the tables of the routers or by the border router's \
-             source route. When that holds for all, the tree has formed. At 30 s a datagram begins \
-             to go each way to each node every ten seconds, so that whoever is not reached is \
-             seen. At 90 s the router with most nodes below it falls silent; the tree has healed \
-             when all ways of those whom links still join to the border router lead around it. \
-             Five seeds, the worst of them. Counted too: for how long parents were in a \
-             circle, for how long between 30 and 90 s somebody had no way up or down, and packets \
-             whose hop limit ended.",
+             second the routes are followed from next hop to next hop: of each node by its parent \
+             up to the border router, and down by the tables of the routers or by the border \
+             router's source route. The tree has formed when all routes are complete. From 30 s \
+             on a datagram goes in each direction to and from each node every ten seconds, so \
+             that unreachable nodes are noticed. At 90 s the router with most nodes below it \
+             fails; the tree is repaired when the routes of all nodes that are still connected to \
+             the border router by links avoid it. Five seeds, the worst of them. In addition, the \
+             time with a routing loop, the time between 30 and 90 s in which a node had no upward \
+             or downward route, and packets whose hop limit was exceeded.",
     threats: &[
-        "All are switched on within a millisecond, which is the worst for collisions and the best \
-         for waiting.",
-        "A building has ways that the table of links does not: what is below -96 dBm sometimes \
-         arrives.",
+        "All nodes are switched on within a millisecond, which is the worst case for collisions \
+         and the best for waiting.",
+        "A building has routes that the table of links does not: frames below -96 dBm sometimes \
+         arrive.",
     ],
     main: "storing",
     plan,

@@ -17,16 +17,15 @@ pub(in crate::scenario) const RADIO: &[Key<Radio>] = &[
             "cc2420" => RadioProfile::Cc2420,
             "cc2420-contiki" => RadioProfile::Cc2420Contiki,
             "standard" => RadioProfile::Standard),
-        "timing, buffers and currents of the chip; `\"standard\"` is what IEEE 802.15.4 allows, \
-         with the ideal receiver",
+        "timing, buffers and currents of the chip; `\"standard\"` has the values that IEEE \
+         802.15.4 allows, with the ideal receiver",
     ),
     Key::<Radio>::new("channel", whole!(11..=26, channel: u8), "IEEE 802.15.4 channel"),
     Key::<Radio>::new("tx_power_dbm", number!(-30.0..=20.0, tx_power_dbm), "output power"),
     Key::<Radio>::new(
         "drift_ppm",
         whole!(0..=500, drift_ppm: u32),
-        "how much too fast or slow clocks are: each by a random number of ppm up to this, by the \
-         seed",
+        "maximum error of clocks; the seed draws that of each node",
     ),
     Key::<Radio>::new(
         "cca",
@@ -35,8 +34,8 @@ pub(in crate::scenario) const RADIO: &[Key<Radio>] = &[
             "carrier" => Cca::Carrier,
             "either" => Cca::Either,
             "both" => Cca::Both),
-        "what makes the channel busy: `\"energy\"` at or above the threshold, averaged over eight \
-         symbols; `\"carrier\"`, a frame strong enough to be received",
+        "condition for a busy channel: `\"energy\"` at or above the threshold, averaged over \
+         eight symbols; `\"carrier\"`, a frame strong enough to be received",
     ),
     Key::<Radio>::new(
         "cca_threshold_dbm",
@@ -46,7 +45,7 @@ pub(in crate::scenario) const RADIO: &[Key<Radio>] = &[
             get: |t| t.cca_threshold_dbm,
             set: |t, dbm| t.cca_threshold_dbm = Some(dbm),
         },
-        "the threshold of energy, dBm",
+        "energy threshold of CCA, dBm",
     )
     .default("−80 (at86rf233), −75 (nrf52840), −77 (cc2420), −94.5 (standard)"),
     Key::<Radio>::new(
@@ -104,7 +103,7 @@ pub(in crate::scenario) const MEDIUM: &[Key<Medium>] = &[
                 }
             },
         },
-        "who hears whom",
+        "rule for reception between nodes",
     ),
     Key::<Medium>::new(
         "overlap",
@@ -112,18 +111,18 @@ pub(in crate::scenario) const MEDIUM: &[Key<Medium>] = &[
             "strict" => Overlap::Strict,
             "sinr-ber" => Overlap::SinrBer,
             "capture" => Overlap::Capture),
-        "what frames do that overlap at a receiver: all are lost; bit errors by signal to \
-         interference and noise, from the preamble on; the stronger survives",
+        "reception of overlapping frames: all are lost; bit errors by signal to interference and \
+         noise, from the preamble on; the stronger survives",
     ),
     Key::<Medium>::new(
         "hidden_terminals",
         flag!(hidden_terminals),
-        "`false` lets everyone's carrier sense hear every transmission; reception is unchanged",
+        "`false` lets every node's carrier sense detect every transmission; reception is unchanged",
     ),
     Key::<Medium>::new(
         "frame_loss",
         number!(0.0..=1.0, frame_loss),
-        "loss added on top, per frame and receiver",
+        "additional loss per frame and receiver",
     ),
 ];
 
@@ -168,19 +167,19 @@ pub(in crate::scenario) const UNIT_DISC: &[Key<Propagation>] = &[
                 }
             },
         },
-        "received within, and sensed if strong enough, m",
+        "range of reception, and of carrier sense if the signal is strong enough, m",
     ),
     Key::<Propagation>::new(
         "interference_range_m",
         part!(0.0..=100_000.0, UnitDisc, interference_range_m, Bound::Least("range_m", range_of)),
-        "disturbed within, without hearing or sensing anything, m",
+        "range of interference without reception or carrier sense, m",
     )
     .default("`range_m`"),
     Key::<Propagation>::new(
         "rssi_dbm",
         part!(-120.0..=10.0, UnitDisc, rssi_dbm, Bound::No),
-        "strength of every signal, dBm; below the radio's `cca_threshold_dbm` nobody defers to \
-         anybody",
+        "strength of every signal, dBm; below the radio's `cca_threshold_dbm` no node senses \
+         another one",
     ),
 ];
 
@@ -224,19 +223,19 @@ pub(in crate::scenario) const PATH_LOSS: &[Key<Propagation>] = &[
     Key::<Propagation>::new(
         "asymmetry_db",
         part!(0.0..=10.0, PathLoss, asymmetry_db, Bound::No),
-        "standard deviation of what a node's transmitter has more or less than others, and of what \
-         its receiver has; 1 dB in TOSSIM's quieter setting",
+        "standard deviation of the differences between nodes in transmit power and in receiver \
+         sensitivity; 1 dB in TOSSIM's quieter setting",
     ),
     Key::<Propagation>::new(
         "fading_db",
         part!(0.0..=20.0, PathLoss, fading.sigma_db, Bound::No),
-        "standard deviation of what a link changes by in time, the same in both directions",
+        "standard deviation of a link's variation in time, the same in both directions",
     ),
     Key::<Propagation>::new(
         "fading_s",
         part!(0.01..=86_400.0, PathLoss, fading.period_s, Bound::No),
-        "the shortest period of the four waves that it is made of; the longest is four times as \
-         long",
+        "shortest period of the four waves that the variation is made of; the longest is four \
+         times as long",
     ),
     Key::<Propagation>::new(
         "noise_floor_dbm",
@@ -286,21 +285,21 @@ pub(in crate::scenario) const INTERFERENCE: &[Key<Interferer>] = &[
     )
     .default("−16 for Wi-Fi, 0 for Bluetooth, 10 for an oven")
     .instead_of("node"),
-    Key::<Interferer>::new("node", Value::Apart, "the only node that hears it, without path loss")
+    Key::<Interferer>::new("node", Value::Apart, "the only affected node, without path loss")
         .allowed("an existing node")
         .default("all hear it"),
     Key::<Interferer>::new(
         "mean_dbm",
         optional!(-130.0..=-30.0, mean_dbm, Bound::No),
-        "mean over time, while it is active, of its level in dBm at that node, as recorded RSSI \
-         has it; of a trace instead of `gain_db`",
+        "mean level at that node while the interferer is active, dBm, as in a recording of RSSI; \
+         for a trace in place of `gain_db`",
     )
     .default("required with `node`, but for a trace")
     .needs("node"),
     Key::<Interferer>::new(
         "range_db",
         optional!(0.0..=120.0, range_db, Bound::No),
-        "its busy level less its idle one at that node, dB",
+        "difference between its busy and idle levels at that node, dB",
     )
     .default("69.8, 59.8 for Bluetooth")
     .needs("mean_dbm"),
@@ -312,7 +311,7 @@ pub(in crate::scenario) const INTERFERENCE: &[Key<Interferer>] = &[
     Key::<Interferer>::new(
         "file",
         Value::Apart,
-        "the recorded `\"trace\"`, a path from where the scenario file is",
+        "file of the recorded `\"trace\"`; the path is relative to the scenario file",
     )
     .allowed("text")
     .default("required of a trace"),
@@ -324,47 +323,47 @@ pub(in crate::scenario) const INTERFERENCE: &[Key<Interferer>] = &[
             get: |t| t.step_us.map(u64::from),
             set: |t, us| t.step_us = Some(us as u32),
         },
-        "time between samples of a trace whose file has no times, µs",
+        "time between samples, µs, for a trace whose file has no times",
     )
     .default("times in the file"),
     Key::<Interferer>::new(
         "gain_db",
         number!(-150.0..=150.0, gain_db),
-        "added to all samples of a trace, dB",
+        "offset of all samples of a trace, dB",
     )
     .instead_of("mean_dbm"),
     Key::<Interferer>::new(
         "from_s",
         number!(0.0..=31_536_000.0, from_s),
-        "when it is switched on, s from the start of the run",
+        "time of switching on, s from the start of the run",
     ),
     Key::<Interferer>::new(
         "until_s",
         optional!(0.0..=31_536_000.0, until_s, Bound::Least("from_s", |t: &Interferer| t.from_s)),
-        "when it is switched off, s",
+        "time of switching off, s",
     )
     .default("never"),
     Key::<Interferer>::new(
         "lowest_channel",
         whole!(11..=26, lowest_channel: u8),
-        "the lowest channel that it covers",
+        "lowest affected channel",
     ),
     Key::<Interferer>::new(
         "highest_channel",
         whole!(11..=26, highest_channel: u8, Bound::Least("lowest_channel", |t: &Interferer| {
             t.lowest_channel.into()
         })),
-        "the highest channel that it covers",
+        "highest affected channel",
     ),
     Key::<Interferer>::new(
         "share",
         number!(0.0..=1.0, share),
-        "share of the time in which it is active in the busiest hour, in periods of 10 s",
+        "share of time with activity in the busiest hour, in periods of 10 s",
     ),
     Key::<Interferer>::new(
         "hours",
         choice!(hours;
             "always" => Hours::Always, "office" => Hours::Office, "meals" => Hours::Meals),
-        "how that goes with the hour of the day",
+        "variation of the activity with the hour of the day",
     ),
 ];

@@ -17,7 +17,7 @@ pub(in super::super) const LEAF: &[Key<Scenario>] = &[
             get: |t| Some(base_of(t.polling)),
             set: |t, time| t.polling = polling_every(t.polling, time),
         },
-        "seconds between data requests while nothing is expected",
+        "seconds between data requests while no response is expected",
     ),
     Key::<Scenario>::new(
         "polling",
@@ -32,7 +32,8 @@ pub(in super::super) const LEAF: &[Key<Scenario>] = &[
                 };
             },
         },
-        "while something is: when it is due; every `expecting_ms`",
+        "data requests while a response is expected: at its predicted time, or every \
+         `expecting_ms`",
     ),
     Key::<Scenario>::new(
         "expecting_ms",
@@ -56,7 +57,7 @@ pub(in super::super) const LEAF: &[Key<Scenario>] = &[
     Key::<Scenario>::new(
         "data_request_timeout_ms",
         millis!(1.0..=1_000.0, mac.data_request_timeout),
-        "how long the radio stays on for a frame that was promised",
+        "maximum wait with the radio on for a frame that the parent has announced",
     ),
     Key::<Scenario>::new(
         "csl_period_ms",
@@ -67,8 +68,8 @@ pub(in super::super) const LEAF: &[Key<Scenario>] = &[
             get: |t| t.mac.csl.map(|csl| csl.period),
             set: |t, period| t.mac.csl = Some(kinglet::mac::Csl { period, ..csl_every(0) }),
         },
-        "coordinated sampled listening besides: milliseconds from one sample of the channel to the \
-         next",
+        "in addition, CSL (coordinated sampled listening): milliseconds between two samples of \
+         the channel",
     )
     .default("no samples"),
     Key::<Scenario>::new(
@@ -83,8 +84,7 @@ pub(in super::super) const LEAF: &[Key<Scenario>] = &[
                 }
             },
         },
-        "how far the leaf reckons that its clock and its parent's may drift apart, until it has \
-         measured it",
+        "assumed drift between the clocks of leaf and parent until it has been measured",
     )
     .default("40")
     .needs("csl_period_ms"),
@@ -101,7 +101,7 @@ pub(in super::super) const LEAF: &[Key<Scenario>] = &[
                 }
             },
         },
-        "seconds after which it tells its parent again when it listens",
+        "seconds after which a leaf reports its CSL phase to its parent again",
     )
     .default("50")
     .needs("csl_period_ms"),
@@ -118,27 +118,27 @@ pub(in super::super) const WAKE: &[Key<Wake>] = &[
             get: |t| Some(hertz(t.settings.period)),
             set: |t, rate| t.settings.period = hertz(rate),
         },
-        "wake-ups a second; all nodes have the same",
+        "wake-ups per second, the same for all nodes",
     ),
     Key::<Wake>::new(
         "drift_ppm",
         whole!(0..=500, settings.drift_ppm: u16),
-        "how far nodes reckon that two clocks may drift apart",
+        "assumed drift between two clocks",
     ),
     Key::<Wake>::new(
         "repeats",
         whole!(1..=16, settings.repeats: u8),
-        "how often the first frame of a burst is sent in a row to somebody who should be awake",
+        "transmissions in a row of the first frame of a burst, to a neighbour that should be awake",
     ),
     Key::<Wake>::new(
         "burst_repeats",
         whole!(1..=16, settings.burst_repeats: u8),
-        "how often the others are; the paper has 4",
+        "transmissions in a row of later frames; the paper has 4",
     ),
     Key::<Wake>::new(
         "burst_ms",
         millis!(0.0..=60_000.0, settings.burst),
-        "how long a burst lasts; 0 is one frame for each wake-up",
+        "maximum length of a burst; 0 is one frame for each wake-up",
     ),
     Key::<Wake>::new(
         "rests",
@@ -153,19 +153,19 @@ pub(in super::super) const WAKE: &[Key<Wake>] = &[
             get: |t| t.settings.max_attempts.map(Into::into),
             set: |t, most| t.settings.max_attempts = Some(most as u8),
         },
-        "how many strobes may fail before a frame is given up",
+        "failed strobes before a frame is given up",
     )
     .default("only for a silent recipient"),
     Key::<Wake>::new(
         "channels",
         whole!(1..=16, channels: u8),
-        "on how many channels nodes listen, with another one at each wake-up: node *n* begins with \
-         the *n*th after the radio's",
+        "number of channels that nodes listen on, one at each wake-up: node *n* starts with the \
+         *n*th after the radio's",
     ),
     Key::<Wake>::new(
         "border_sleeps",
         flag!(border_sleeps),
-        "the border router wakes like others, and so does the far end of a `[tunnel]`",
+        "the border router is duty-cycled as well, and so is the far end of a `[tunnel]`",
     ),
 ];
 

@@ -13,128 +13,127 @@ pub(in crate::scenario) const NET: &[Key<Scenario>] = &[
         choice!(net.queue;
             "tail-drop" => QueueDiscipline::TailDrop,
             "red" => QueueDiscipline::Red(Red::DEFAULT)),
-        "of relays; `\"red\"` is random early detection, which marks packets of ECN-capable \
-         senders (`[tcp] ecn`) and drops others",
+        "queue management of relays; `\"red\"` is random early detection, which marks packets of \
+         ECN-capable senders (`[tcp] ecn`) and drops others",
     ),
     Key::<Scenario>::new(
         "routing",
         choice!(routing;
             "static" => Routing::Static, "mesh" => Routing::Mesh, "rpl" => Routing::Rpl,
             "aodv" => Routing::Aodv),
-        "shortest paths, computed beforehand; or nodes tell each other what they hear, and leaves \
-         look for a parent unless they are given one (`parent`): a mesh of up to 1024 routers and \
-         1024 leaves, whose ways cost up to 15; or RPL with MRHOF, whose root is the border \
-         router, or node 0 if there is none, for up to 1024 routers; or nst-AODV, which seeks ways \
-         of up to 16 hops when packets need them, without leaves",
+        "shortest paths, computed before the run; a mesh of up to 1024 routers and 1024 leaves, \
+         whose routers exchange link qualities, with route costs up to 15, and whose leaves \
+         search for a parent unless `parent` names one; RPL with MRHOF for up to 1024 routers, \
+         whose root is the border router, or node 0 if there is none; or nst-AODV with route \
+         discovery on demand, up to 16 hops and no leaves",
     ),
     Key::<Scenario>::new(
         "route",
         Value::Apart,
-        "static routes, in tables of `node` (who has it), `destination` and `next_hop`; with one \
-         of them no others are computed",
+        "static routes, in tables of `node` (the one with the route), `destination` and \
+         `next_hop`; no others are computed then",
     )
     .allowed("tables")
     .default("cheapest paths"),
     Key::<Scenario>::new(
         "aodv_metric",
         choice!(aodv_metric; "hop-count" => Metric::HopCount, "path-dr" => Metric::PathDr),
-        "which way is best: the shortest, or that with the highest product of its links' delivery \
-         ratios, as their LQI tells; also where pairs are drawn (`[pairs]`)",
+        "the best route: the shortest, or the one with the highest product of its links' delivery \
+         ratios, estimated from their LQI; also for drawing pairs (`[pairs]`)",
     ),
     Key::<Scenario>::new(
         "aodv_doubts",
         flag!(aodv_doubts),
-        "a neighbour that has acknowledged frames within the last second is asked whether it is \
-         still there before its link counts as broken, and who loses a way that its packets need \
-         seeks another at once; or each frame that is given up breaks its link, and the next \
-         packet seeks (nst-AODV)",
+        "a neighbour that has acknowledged frames within the last second is probed before its \
+         link counts as broken, and a node that loses a route in use starts route discovery at \
+         once; or each failed frame breaks its link, and the next packet starts route discovery \
+         (nst-AODV)",
     )
     .needs("routing = \"aodv\""),
     Key::<Scenario>::new(
         "hop_m",
         number!(0.0..=topology::ANY_HOP_M, hop_m),
-        "static routes have no hop that is longer, though nodes may hear each other beyond, m",
+        "maximum length of a hop of a static route, m; nodes may receive each other beyond it",
     )
     .default("none is too long"),
     Key::<Scenario>::new(
         "fragments",
         choice!(fragments;
             "reassembled" => Fragments::Reassembled, "forwarded" => Fragments::Forwarded),
-        "of packets that are longer than a frame: put together by every router (RFC 4944), or \
-         passed on one by one (RFC 8930), from a queue of 256 frames in each router",
+        "forwarding of packets longer than a frame: each router reassembles them (RFC 4944), or \
+         forwards fragments one by one (RFC 8930), from a queue of 256 frames in each router",
     ),
     Key::<Scenario>::new(
         "flash",
         choice!(flash; "none" => Flash::None, "m25p80" => Flash::M25p80),
-        "where such a queue is when it is long: in memory, or in a serial flash of routers",
+        "memory of a long queue: RAM, or a serial flash of routers",
     )
     .needs("fragments"),
     Key::<Scenario>::new(
         "rpl_mode",
         choice!(rpl.mode; "storing" => Mode::Storing, "non-storing" => Mode::NonStoring),
-        "how packets find their way down: by tables in the routers, or by a source route from the \
-         root",
+        "downward routes: tables in the routers, or a source route from the root",
     )
     .needs("routing = \"rpl\""),
     Key::<Scenario>::new(
         "rpl_objective",
         choice!(rpl.objective; "mrhof" => Objective::Mrhof, "of0" => Objective::Of0),
-        "what ranks are made of: transmissions, or hops, which is all that RIOT knows",
+        "metric of the rank: transmissions, or hops, as in RIOT",
     )
     .needs("routing = \"rpl\""),
     Key::<Scenario>::new(
         "rpl_option",
         flag!(rpl.option),
-        "packets carry the RPL option (RFC 6553), by which routers find loops: 8 octets, and an \
-         outer header for what comes from the host",
+        "packets carry the RPL option (RFC 6553), with which routers detect loops: 8 octets, and \
+         an outer header for packets from the host",
     )
     .needs("routing = \"rpl\""),
     Key::<Scenario>::new(
         "rpl_compression",
         flag!(rpl.compression),
-        "the root has what RPL adds to packets written as 6LoWPAN Routing Headers (RFC 8138, \
-         9035), from which used hops are gone",
+        "the root writes RPL's additions to packets as 6LoWPAN Routing Headers (RFC 8138, 9035); \
+         used hops are removed from them",
     )
     .needs("routing = \"rpl\""),
     Key::<Scenario>::new(
         "rpl_addresses",
         flag!(rpl.addresses),
-        "nodes other than the root have no address until the prefix in DIOs gives them one",
+        "nodes other than the root form their address from the prefix in DIOs",
     )
     .needs("routing = \"rpl\""),
     Key::<Scenario>::new(
         "rpl_load",
         flag!(rpl.load),
-        "routers say when their queues have been nearly full, and others rather have a parent with \
+        "routers advertise that their queues have been nearly full, and nodes prefer parents with \
          room",
     )
     .needs("routing = \"rpl\""),
     Key::<Scenario>::new(
         "tinyrpl_never_renews",
         flag!(rpl.never_renews),
-        "TinyRPL's fault: a way down is gone twenty minutes after it was made, though DAOs came, \
-         until the next one comes",
+        "TinyRPL's fault: a downward route expires twenty minutes after its creation in spite of \
+         later DAOs, until the next DAO creates it again",
     )
     .needs("routing = \"rpl\""),
     Key::<Scenario>::new(
         "discovery",
         flag!(discovery),
-        "nodes answer neighbour solicitations (RFC 4861), and ask for link addresses that an \
-         address does not tell; static routes name link addresses, so that nobody asks unless \
-         strangers are near",
+        "nodes answer neighbour solicitations (RFC 4861), and resolve link addresses that do not \
+         follow from the IPv6 address; static routes include link addresses, so only other stacks \
+         in range cause solicitations",
     ),
     Key::<Scenario>::new(
         "registration",
         flag!(registration),
-        "6LoWPAN's discovery (RFC 6775, 8505) besides: the border router, or node 0 if there is \
-         none, is a 6LBR, routers are 6LRs, and leaves register their addresses with their \
-         parents, hosts with a router that they hear; for up to 2048 addresses",
+        "in addition, 6LoWPAN neighbour discovery (RFC 6775, 8505): the border router, or node 0 \
+         if there is none, is a 6LBR, and routers are 6LRs; leaves register their addresses with \
+         their parents, hosts with a router in range; for up to 2048 addresses",
     ),
     Key::<Scenario>::new(
         "listener_reports",
         flag!(listener_reports),
-        "nodes with `discovery` or `registration` tell routers which multicast groups they are in \
-         (MLDv2, RFC 3810), which nobody needs on this link",
+        "nodes with `discovery` or `registration` report their multicast groups to routers \
+         (MLDv2, RFC 3810); no node needs the reports on this link",
     ),
     Key::<Scenario>::new(
         "context",
@@ -147,24 +146,24 @@ pub(in crate::scenario) const NET: &[Key<Scenario>] = &[
     Key::<Scenario>::new(
         "contexts_from",
         choice!(contexts_advertised; "scenario" => false, "border-router" => true),
-        "all nodes know the contexts from the start; or the border router does, and advertises \
+        "all nodes have the contexts from the start; or the border router has them and advertises \
          them (6CO)",
     ),
     Key::<Scenario>::new(
         "mtu",
         whole!(1280..=1552, net.mtu: u16),
-        "octets of the longest IPv6 packet that the mesh takes; a host's packets of 1500 octets \
-         need no shorter segments then",
+        "octets of the longest IPv6 packet in the mesh; the host's packets of 1500 octets then \
+         need no shorter segments",
     ),
     Key::<Scenario>::new(
         "relays_yield",
         flag!(relays_yield),
-        "a relay's own TCP segments leave room for what it relays",
+        "a relay's own TCP segments yield to forwarded packets",
     ),
     Key::<Scenario>::new(
         "queue_packets",
         whole!(1..=20, net.queue_limit: u8),
-        "so many may wait for the radio of a router before it drops what it is to relay",
+        "packets that may wait for a router's radio before it drops packets to be forwarded",
     ),
     Key::<Scenario>::new(
         "border_queue_packets",
@@ -174,16 +173,16 @@ pub(in crate::scenario) const NET: &[Key<Scenario>] = &[
             get: |t| t.border_queue.map(u64::from),
             set: |t, packets| t.border_queue = Some(packets as u8),
         },
-        "so many may wait there at the border router",
+        "packets that may wait at the border router",
     )
-    .default("as many as it has room for: 64"),
+    .default("its capacity, 64"),
     Key::<Scenario>::new(
         "border_queue",
         choice!(net.border;
             "shared" => BorderPolicy::Shared,
             "fair" => BorderPolicy::Fair),
-        "what comes from the host waits at the border router with what it relays; or in a queue of \
-         its own, in which each destination gets its share, and the one with most packets loses \
-         its oldest if there is no room",
+        "packets from the host share the border router's forwarding queue; or they have a queue \
+         of their own with fair queueing by destination, and the destination with most packets \
+         loses its oldest one if the queue is full",
     ),
 ];
