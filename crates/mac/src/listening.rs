@@ -96,7 +96,7 @@ pub enum DataRequestOutcome {
 /// parent and awaits no frame.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not say when the radio is on",
-    note = "the `listening` of a plan is `mac::AlwaysOn`, `mac::Polled`, `mac::Sampled` or `mac::Waking`"
+    note = "`listening` is `mac::AlwaysOn`, `mac::Polled`, `mac::Sampled` or `mac::Waking`"
 )]
 pub trait Listening {
     /// Before anything has happened.

@@ -61,7 +61,7 @@ pub struct Added {
 /// A routing protocol.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no routing protocol",
-    note = "the `routing` of a plan is `()`, `kinglet::Meshed`, `kinglet::Rpled` or `kinglet::Aoded`"
+    note = "`routing` is `()`, `kinglet::Meshed`, `kinglet::Rpled` or `kinglet::Aoded`"
 )]
 pub trait Routing {
     /// The initial state.

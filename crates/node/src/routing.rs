@@ -54,7 +54,7 @@ pub enum Change {
 /// A routing protocol among the layers of a node.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no routing protocol",
-    note = "the `routing` of a plan is `()`, `kinglet::Meshed`, `kinglet::Rpled` or `kinglet::Aoded`"
+    note = "`routing` is `()`, `kinglet::Meshed`, `kinglet::Rpled` or `kinglet::Aoded`"
 )]
 pub trait Routing: net::Routing {
     /// True if [`Routing::handle_queue`] is to be called.

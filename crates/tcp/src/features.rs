@@ -10,7 +10,7 @@ use kinglet_mem::Array;
 /// choice. Policies of simpler TCPs ([`WithPolicies`]) are `false` unless it says otherwise.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no choice of TCP extensions",
-    note = "the `features` of a plan are `tcp::Full`, `tcp::Usual`, `tcp::Small` or `tcp::WithPolicies`"
+    note = "`features` are `tcp::Full`, `tcp::Usual`, `tcp::Small` or `tcp::WithPolicies`"
 )]
 pub trait Features {
     /// Fast Open (RFC 7413): the server's side, and the client's if there is room for servers

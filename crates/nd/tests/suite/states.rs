@@ -315,9 +315,11 @@ proptest! {
             prop_assert!(nd.neighbours().count() <= NEIGHBOURS);
         }
         let target = other(used - 1);
-        let advertisement = Advertisement { router: false, solicited: true, overriding: true, target };
+        let (router, solicited, overriding) = (false, true, true);
+        let kind =
+            Kind::NeighbourAdvertisement(Advertisement { router, solicited, overriding, target });
         let option = Some(NdOption::TargetLinkAddress(LINK));
-        hear(&mut nd, NOW, (target, OWN), Kind::NeighbourAdvertisement(advertisement), option).unwrap();
+        hear(&mut nd, NOW, (target, OWN), kind, option).unwrap();
         prop_assert_eq!(nd.resolution(target), Resolution::To(LINK));
         for n in 0..used {
             prop_assert!(nd.neighbours().any(|it| it.address() == other(n)));

@@ -62,7 +62,7 @@ fn restart_window(initial: u32, mss: u32, ssthresh: u32) -> u32 {
 /// controller only says how much may be in flight.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not control congestion",
-    note = "the `congestion` of a plan is one of `kinglet::tcp::congestion`, such as `NewReno` or `Cubic`"
+    note = "`congestion` is a type of `kinglet::tcp::congestion`, such as `NewReno` or `Cubic`"
 )]
 pub trait Controller {
     /// The state of a new connection with this segment size and initial window, in octets.
