@@ -136,7 +136,7 @@ fn there_are_as_many_radios_as_places_and_no_unreadable_frames() {
     let mut mesh = Mesh::new(&scenario).unwrap();
     let ends = || Ends { local: free(), remote: free() };
     let error = mesh.share(&scenario, &[ends(), ends()]).unwrap_err().to_string();
-    assert!(error.contains("has 1 places for those outside"), "{error}");
+    assert!(error.contains("has 1 places for external nodes"), "{error}");
     let scenario = LINE.replace("security = false", "security = true");
     let scenario = Scenario::from_toml("zep.toml", &scenario).unwrap();
     let error = mesh.share(&scenario, &[ends()]).unwrap_err().to_string();

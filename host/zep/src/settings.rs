@@ -381,7 +381,7 @@ mod tests {
             ("chanel = 26", "line 2"),
             ("chanel = 26", "unknown field `chanel`"),
             ("addresses = [\"fd00::5\"]", "\"fd00::5\" is not a prefix, such as \"fd00:1::5/64\""),
-            ("addresses = [\"fd00::5/129\"]", "no prefix"),
+            ("addresses = [\"fd00::5/129\"]", "not a prefix"),
             ("channel = 27", "channel: 27 is not in 11 to 26"),
             ("short = 0xfffe", "short: 0xfffe is not an address of one device"),
             ("route = [{ to = \"::/0\", via = \"5\" }]", "or \"on-link\""),

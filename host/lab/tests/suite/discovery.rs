@@ -122,7 +122,7 @@ fn what_makes_no_sense_of_contexts_is_refused() {
         Scenario::from_toml("s.toml", &text).expect_err("it is wrong").to_string()
     };
     let message = refused("contexts_from = \"border-router\"\n");
-    assert!(message.contains("net.contexts_from: nobody advertises"), "{message}");
+    assert!(message.contains("net.contexts_from: contexts are advertised only"), "{message}");
     let message = refused("[[net.context]]\nid = 4\nprefix = \"fd00::/64\"\n");
     assert!(message.contains("id: 4 is out of range; allowed are 0 to 3"), "{message}");
     let message = refused("[[net.context]]\nid = 1\nprefix = \"fd00::/129\"\n");

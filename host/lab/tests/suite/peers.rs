@@ -205,7 +205,7 @@ fn a_peer_stack_where_it_cannot_be_is_refused_with_the_reason() {
     let both =
         format!("[tcp]\nstack = \"uip\"\npeer_stack = \"linux\"\n{}{}", bulk(2, 1), bulk(1, 0));
     assert!(refused(&both).contains("test.toml:3:"), "{}", refused(&both));
-    assert!(refused(&both).contains("node 1 sends and receives"), "{}", refused(&both));
+    assert!(refused(&both).contains("node 1 both sends and receives"), "{}", refused(&both));
     let mesh = format!("[net]\nrouting = \"mesh\"\n[tcp]\nstack = \"uip\"\n{}", bulk(2, 0));
     assert!(refused(&mesh).contains("static"), "{}", refused(&mesh));
     // The host is not part of it.

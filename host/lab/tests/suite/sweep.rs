@@ -59,7 +59,7 @@ fn errors_are_reported_with_line_field_and_allowed_values() {
         ),
         (
             "[fields]\nflow.1.bytes = [4]\n",
-            "s.toml:2:17: flow.1.bytes: `flow` has 1 entries, numbered from 0; 1 is none",
+            "s.toml:2:17: flow.1.bytes: `flow` has 1 entries, numbered from 0, but not 1",
         ),
         ("[fields]\nflow.0.to = [0, 7]\n", "s.toml:2:17: flow[0].to: 7 is out of range"),
         ("[fields]\ntcp.nagle = true\n", "s.toml:2:13: fields.tcp.nagle: expected a list of"),
