@@ -175,10 +175,10 @@ fn other_descriptors_are_the_systems() {
 
 /// Child processes by name, each with the expected words of its error.
 const ENDS: [(&str, &str); 4] = [
-    ("receive", "none will be sent"),
+    ("receive", "no timer runs that could send one"),
     ("leftover", "not expected by the script"),
     ("flags", "`tcp_odd=1` is not understood"),
-    ("wait", "waits for what will never happen"),
+    ("wait", "waits for an event that cannot occur"),
 ];
 
 #[test]
