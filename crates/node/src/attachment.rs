@@ -1,6 +1,7 @@
 //! The state of a node's attachment to its network, for applications and status displays.
 
 use crate::node::Node;
+use crate::polling::FAILURES;
 use crate::profile::Profile;
 use core::net::Ipv6Addr;
 
@@ -17,10 +18,6 @@ pub enum Attachment {
     Attached,
 }
 
-/// Consecutive data requests without acknowledgement after which the parent counts as silent. After
-/// as many the node returns to its polling schedule.
-const SILENT_REQUESTS: u8 = 4;
-
 /// An address of another network: the first global unicast address (RFC 4291 §2.4).
 const OUTSIDE: Ipv6Addr = Ipv6Addr::new(0x2000, 0, 0, 0, 0, 0, 0, 1);
 
@@ -32,7 +29,7 @@ impl<P: Profile> Node<P> {
             Attachment::NoAddress
         } else if !self.net().has_route(OUTSIDE) {
             Attachment::NoRoute
-        } else if self.failed_data_requests() >= SILENT_REQUESTS {
+        } else if self.failed_data_requests() >= FAILURES {
             Attachment::ParentSilent
         } else {
             Attachment::Attached

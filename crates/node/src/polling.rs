@@ -91,7 +91,7 @@ const LONGEST: Duration = Duration::from_secs(10);
 /// pause (`kRetxPollPeriod`). After `FAILURES` failures the node returns to its schedule.
 const PAUSE: Duration = Duration::from_millis(125);
 const PATIENCE: Duration = Duration::from_secs(1);
-const FAILURES: u8 = 4;
+pub(crate) const FAILURES: u8 = 4;
 /// Number of consecutive times that a promised frame which did not come is requested again at once
 /// (OpenThread: `kQuickPollsAfterTimeout`).
 const TIMEOUTS: u8 = 5;

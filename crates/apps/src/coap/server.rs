@@ -333,9 +333,9 @@ impl<S: Site> Resources<S> {
             if !proven {
                 return Err(Code::UNAUTHORIZED);
             }
-            let token_of = (request.origin.peer, message.header.token);
+            let relation = (request.origin.peer, message.header.token);
             let exponent = part.exponent().unwrap_or(self.exponent);
-            observer = Observer::new(request.now, token_of, path, exponent, fresh);
+            observer = Observer::new(request.now, relation, path, exponent, fresh);
         }
         let answer = Answer { part, format, fresh, observed: observer.map(|it| it.number()) };
         give(endpoint, request, Code::CONTENT, &mut |response| {
@@ -425,9 +425,9 @@ impl Answer {
 }
 
 /// Removes an observer.
-fn forget(observers: &mut [Option<Observer>], token_of: (Peer, Token)) {
+fn forget(observers: &mut [Option<Observer>], relation: (Peer, Token)) {
     for place in observers {
-        place.take_if(|it| it.to() == token_of);
+        place.take_if(|it| it.to() == relation);
     }
 }
 

@@ -157,7 +157,7 @@ fn a_solicitation_is_answered_to_its_sender_with_all_that_is_offered() {
     assert_eq!(octets[12..16], 2_000_u32.to_be_bytes());
     let heard = kinglet_wire::nd::Message::parse(octets).unwrap();
     let options: Vec<_> = heard.options().collect();
-    let messages = PrefixInformation { on_link: false, ..prefix(86_400) };
+    let offered = PrefixInformation { on_link: false, ..prefix(86_400) };
     let servers = server.address.octets();
     // E, L, B and D of RFC 8505, 4.3.
     let expected = [
@@ -165,7 +165,7 @@ fn a_solicitation_is_answered_to_its_sender_with_all_that_is_offered() {
         NdOption::BorderRouter(border(OWN)),
         NdOption::Capabilities(kinglet_wire::nd::Capabilities(0x3A)),
         NdOption::Mtu(1280),
-        NdOption::Prefix(messages),
+        NdOption::Prefix(offered),
         NdOption::Context(context(3)),
         NdOption::RecursiveDns { lifetime_s: 600, servers: Servers::new(&servers) },
     ];

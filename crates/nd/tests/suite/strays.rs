@@ -42,9 +42,9 @@ fn drain(nd: &mut Nd, until: Instant) -> usize {
 
 fn answer(nd: &mut Nd, now: Instant, target: Ipv6Addr) {
     let (router, solicited, overriding) = (false, true, true);
-    let messages = Advertisement { router, solicited, overriding, target };
+    let advertisement = Advertisement { router, solicited, overriding, target };
     let mut buf = [0; 64];
-    let mut out = Builder::new(&mut buf, &Kind::NeighbourAdvertisement(messages)).unwrap();
+    let mut out = Builder::new(&mut buf, &Kind::NeighbourAdvertisement(advertisement)).unwrap();
     out.option(&NdOption::TargetLinkAddress(Address::Short(7))).unwrap();
     let len = out.len();
     let (traffic_class, flow_label, next_header, hop_limit) = (0, 0, 58, 255);

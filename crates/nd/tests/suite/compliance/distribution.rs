@@ -14,7 +14,7 @@ fn solicited(lone: &mut Lone<Serves>) -> Vec<Sent> {
 }
 
 /// Returns the number of prefixes and contexts in advertisements.
-fn messages(sent: &[Sent]) -> usize {
+fn count_contents(sent: &[Sent]) -> usize {
     let is = |option: &NdOption<'_>| matches!(option, NdOption::Prefix(_) | NdOption::Context(_));
     sent.iter().map(|sent| sent.options().iter().filter(|option| is(option)).count()).sum()
 }
@@ -43,7 +43,7 @@ fn a_router_begins_like_a_host() {
     let options = [NdOption::Prefix(prefix(false)), NdOption::BorderRouter(border(ROOT, 7))];
     lone.advertises(9, &options).unwrap();
     assert_eq!(lone.configured(), [Configured::Address(OWN)]);
-    assert!(messages(&solicited(&mut lone)) == 1, "and is a router by then");
+    assert!(count_contents(&solicited(&mut lone)) == 1, "and is a router by then");
 }
 
 //= rfc6775#8.1.3-1 type=test
@@ -55,7 +55,7 @@ fn a_router_passes_nothing_on_of_who_names_no_border_router() {
     lone.advertises(9, &[NdOption::Prefix(prefix(false)), NdOption::BorderRouter(border(ROOT, 7))])
         .unwrap();
     lone.advertises(9, &[NdOption::Context(context(true, 60))]).unwrap();
-    assert_eq!(messages(&solicited(&mut lone)), 1);
+    assert_eq!(count_contents(&solicited(&mut lone)), 1);
 }
 
 //= rfc6775#8.1.3-2 type=test
@@ -66,7 +66,7 @@ fn an_older_version_is_ignored_and_a_newer_one_is_all_that_counts() {
         let options = [option, NdOption::BorderRouter(border(ROOT, version))];
         lone.advertises(9, &options).unwrap();
         let sent = solicited(lone);
-        (messages(&sent), sent[0].border().unwrap().version)
+        (count_contents(&sent), sent[0].border().unwrap().version)
     };
     let (prefix, context) = (NdOption::Prefix(prefix(false)), NdOption::Context(context(true, 60)));
     assert_eq!(says(&mut lone, 7, prefix), (1, 7));
@@ -85,7 +85,7 @@ fn what_one_border_router_says_is_not_mixed_with_what_another_says() {
         lone.advertises(9, &options).unwrap();
     }
     let sent = solicited(&mut lone);
-    assert_eq!((sent.len(), messages(&sent)), (1, 1));
+    assert_eq!((sent.len(), count_contents(&sent)), (1, 1));
     assert_eq!(sent[0].border(), Some(border(ROOT, 7)));
     assert!(sent[0].has(&NdOption::Prefix(prefix(false))));
 }
@@ -97,7 +97,7 @@ fn of_a_border_router_that_is_silent_for_long_nothing_is_left() {
     let options = [NdOption::Prefix(prefix(false)), NdOption::BorderRouter(border(ROOT, 7))];
     lone.advertises(9, &options).unwrap();
     lone.run(MINUTE * 60 - MINUTE);
-    assert_eq!(messages(&solicited(&mut lone)), 1);
+    assert_eq!(count_contents(&solicited(&mut lone)), 1);
     lone.run(MINUTE);
     assert_eq!(solicited(&mut lone).len(), 0);
 }

@@ -12,8 +12,8 @@ fn duplicate(confirmation: bool, n: u16, tid: Option<u8>, status: u8) -> Duplica
     Duplicate { confirmation, status, tid, lifetime_min, rovr, address }
 }
 
-fn hear(lone: &mut Lone<Serves>, from: Ipv6Addr, messages: Duplicate) -> Result<(), Discard> {
-    lone.hear(from, OWN, Kind::Duplicate(messages), &[])
+fn hear(lone: &mut Lone<Serves>, from: Ipv6Addr, duplicate: Duplicate) -> Result<(), Discard> {
+    lone.hear(from, OWN, Kind::Duplicate(duplicate), &[])
 }
 
 fn is_here(lone: &Lone<Serves>, n: u16) -> bool {
@@ -54,8 +54,8 @@ fn duplicate_address_messages_that_are_not_valid_are_discarded() {
     let mut lone = root();
     let good = duplicate(false, 7, Some(240), 0);
     let group = Duplicate { address: ALL_NODES, ..good };
-    for (from, messages) in [(ROOT, group), (Ipv6Addr::UNSPECIFIED, good), (ALL_NODES, good)] {
-        assert_eq!(hear(&mut lone, from, messages), Err(Discard::Invalid));
+    for (from, duplicate) in [(ROOT, group), (Ipv6Addr::UNSPECIFIED, good), (ALL_NODES, good)] {
+        assert_eq!(hear(&mut lone, from, duplicate), Err(Discard::Invalid));
     }
     let mut octets = [0; 48];
     let mut builder = Builder::new(&mut octets, &Kind::Duplicate(good)).unwrap();
@@ -101,12 +101,12 @@ fn a_request_neither_adds_nor_removes_a_neighbour() {
 fn an_unexpected_confirmation_changes_nothing() {
     let mut lone = registered(240);
     for verdict in [status::SUCCESS, status::DUPLICATE] {
-        for messages in [
+        for duplicate in [
             duplicate(true, 7, Some(240), verdict),
             duplicate(true, 8, Some(240), verdict),
             Duplicate { rovr: eui(8), ..duplicate(true, 7, Some(250), verdict) },
         ] {
-            assert_eq!(hear(&mut lone, ROOT, messages), Err(Discard::NotConcerned));
+            assert_eq!(hear(&mut lone, ROOT, duplicate), Err(Discard::NotConcerned));
         }
     }
     assert_eq!((is_here(&lone, 7), lone.nd.resolution(global(8))), (true, Resolution::Unknown));

@@ -28,11 +28,11 @@ fn target(sent: &Sent) -> Ipv6Addr {
 
 /// Sends router `n`'s response to a registration.
 fn answer(lone: &mut Lone<Plan>, n: u16, asked: &Sent, status: u8) {
-    let messages = Registration { status, ..asked.registration().unwrap() };
+    let registration = Registration { status, ..asked.registration().unwrap() };
     let (router, solicited, overriding) = (true, true, false);
     let target = target(asked);
     let kind = Advertisement { router, solicited, overriding, target };
-    let options = [NdOption::Registration(messages)];
+    let options = [NdOption::Registration(registration)];
     lone.hear(local(n), local(1), Kind::NeighbourAdvertisement(kind), &options).unwrap();
 }
 
@@ -118,11 +118,11 @@ fn a_router_of_rfc_6775_is_asked_from_the_address_that_is_registered() {
 #[test]
 fn a_router_that_says_no_hop_limit_leaves_the_own() {
     let mut lone = host();
-    for (hop_limit, messages) in [(0, None), (33, Some(33)), (0, None), (33, None), (34, Some(34))]
+    for (hop_limit, reported) in [(0, None), (33, Some(33)), (0, None), (33, None), (34, Some(34))]
     {
         let router = Router { lifetime_s: 9_000, hop_limit, ..Router::default() };
         lone.hear(local(9), ALL_NODES, Kind::RouterAdvertisement(router), &[source(9)]).unwrap();
-        let expected: Vec<_> = messages.map(Configured::HopLimit).into_iter().collect();
+        let expected: Vec<_> = reported.map(Configured::HopLimit).into_iter().collect();
         assert_eq!(lone.configured(), expected, "{hop_limit}");
     }
 }
@@ -133,11 +133,11 @@ fn a_registration_is_renewed_within_the_time_it_was_asked_for_whatever_is_grante
     let rest = lone.run(SECOND * 61);
     let again = registering(&rest);
     let again = again.last().expect("after a minute");
-    let messages = Registration { lifetime_min: u16::MAX, ..again.registration().unwrap() };
+    let registration = Registration { lifetime_min: u16::MAX, ..again.registration().unwrap() };
     let (router, solicited, overriding) = (true, true, false);
     let target = target(again);
     let kind = Advertisement { router, solicited, overriding, target };
-    let options = [NdOption::Registration(messages)];
+    let options = [NdOption::Registration(registration)];
     lone.hear(local(9), local(1), Kind::NeighbourAdvertisement(kind), &options).unwrap();
     assert_eq!((asked[0].registration().unwrap().lifetime_min, target), (60, OWN));
     let renewed = registering(&lone.run(MINUTE * 60));
@@ -169,8 +169,8 @@ fn a_context_without_its_flag_or_after_its_time_is_not_compressed_with() {
     assert!(!lone.configured().iter().any(is_forgotten));
 }
 
-fn is_forgotten(messages: &Configured) -> bool {
-    matches!(messages, Configured::Context { id: 3, context: None })
+fn is_forgotten(change: &Configured) -> bool {
+    matches!(change, Configured::Context { id: 3, context: None })
 }
 
 //= rfc6775#4.2-4 type=test
