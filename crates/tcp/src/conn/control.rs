@@ -38,9 +38,18 @@ pub(super) enum Reader {
 impl<C: Controller, A: LossDetection, F: Features, B: Scoreboard + ?Sized> Connection<C, A, F, B> {
     /// Takes over the settings that matter after the handshake.
     pub(crate) fn configure(&mut self, now: Instant, config: &ConnectionConfig) {
-        // What the handshake has agreed upon stays.
-        let own_mss = self.params.own_mss;
-        self.params = Params::new::<F>(config, own_mss);
+        let old = self.params;
+        self.params = Params::new::<F>(config, old.own_mss);
+        if self.state != State::SynSent {
+            // The handshake has agreed upon these.
+            for switch in [Params::SACK, Params::ACK_RATE] {
+                self.params.put(switch, old.has(switch));
+            }
+            // The peer may have requested the old rate.
+            if self.uses_ack_rate() {
+                self.params.ack_every = self.params.ack_every.min(old.ack_every);
+            }
+        }
         self.snd.rtt.set_bounds(Setup::rto_bounds(config));
         // An acknowledgment that waits does not wait longer than the new settings allow.
         self.rcv.ack.now |= self.rcv.ack.is_delayed() && config.delayed_ack == Duration::ZERO;

@@ -200,3 +200,23 @@ plan!(Tiny {
     connections: 1,
     servers: 1,
 });
+
+#[test]
+fn new_settings_keep_what_the_handshake_agreed_upon_and_the_peer_requested() {
+    for agreed in [true, false] {
+        let offer = if agreed { KNOWS } else { Options::NONE };
+        let options = Options { sack_permitted: agreed, ..offer };
+        let config =
+            ConnectionConfig { sack: true, delayed_ack: MS * 100, ack_every: 3, ..plain() };
+        let (mut s, handle) = Script::server(config, options);
+        let mut seq = 1;
+        assert_eq!(is_prompt(&mut s, &mut seq, Some(1)), agreed);
+        s.wait(MS * 500);
+        let other = ConnectionConfig { sack: !agreed, ack_rate_request: !agreed, ..config };
+        s.ep.configure(s.now, handle, &other).unwrap();
+        assert_eq!(s.ep.info(handle).unwrap().sack, agreed);
+        assert_eq!(is_prompt(&mut s, &mut seq, None), agreed, "rate 1");
+        s.wait(MS * 500);
+        assert_eq!(is_prompt(&mut s, &mut seq, Some(0)), agreed);
+    }
+}

@@ -83,7 +83,7 @@ fn searches<S: Sizes>(lone: &mut Lone<S>) -> bool {
     solicitations(&pass(lone, SOON)).contains(&ALL_ROUTERS)
 }
 
-fn advertise(lone: &mut Lone<Plan>, n: u16, router: bool) {
+fn advertise_role(lone: &mut Lone<Plan>, n: u16, router: bool) {
     let (solicited, overriding, target) = (true, false, local(n));
     let kind =
         Kind::NeighbourAdvertisement(Advertisement { router, solicited, overriding, target });
@@ -104,9 +104,9 @@ fn the_last_router_that_resigns_or_expires_is_searched_for() {
 #[test]
 fn the_last_router_that_says_it_is_none_is_searched_for() {
     let mut lone = settled(&[9]);
-    advertise(&mut lone, 9, true);
+    advertise_role(&mut lone, 9, true);
     assert_eq!(lone.nd.router(), Some(local(9)));
-    advertise(&mut lone, 9, false);
+    advertise_role(&mut lone, 9, false);
     assert_eq!(lone.nd.router(), None);
     assert!(searches(&mut lone));
 }
@@ -142,7 +142,7 @@ fn the_last_router_that_does_not_answer_is_searched_for() {
 fn another_router_is_registered_with_as_soon_as_the_first_is_lost() {
     let lose: [fn(&mut Lone<Plan>); 3] = [
         |lone| advertise(lone, 8, 0, &[]),
-        |lone| advertise(lone, 8, false),
+        |lone| advertise_role(lone, 8, false),
         |lone| (0..3).for_each(|_| lone.nd.handle_sent(lone.now, Address::Short(8), false)),
     ];
     for lose in lose {
