@@ -46,8 +46,8 @@ const MORE: u8 = 0x80;
 const IN_VAIN: u8 = PIPELINES;
 const ONE_IN_VAIN: u8 = 0x20;
 /// Value of these bits from when on two segments have shared an acknowledgment: the peer does not
-/// wait for each. Over many hops, or beside other transfers, its segments come further apart than
-/// any delay.
+/// wait for each. Over many hops, or with other transfers on the channel, its segments come further
+/// apart than any delay.
 const PIPELINES: u8 = 0x60;
 /// Bits of it that count segments.
 const COUNT: u8 = 0x1f;
