@@ -1,4 +1,4 @@
-//! Recovery where no link tells of a loss (decision 23).
+//! Recovery without loss reports of the link (decision 23).
 
 use crate::common::script::*;
 use kinglet_tcp::*;
@@ -7,7 +7,7 @@ use kinglet_wire::tcp::{Options, SackBlock, Timestamps};
 
 const MS: Duration = Duration::from_millis(1);
 
-/// A server with segments of 400 octets and a round trip of 20 ms; four are on their way.
+/// A server with segments of 400 octets and a round trip of 20 ms; four segments are in flight.
 fn in_flight(config: ConnectionConfig) -> (Script, Handle) {
     let config = ConnectionConfig { mss: 400, rto_min: MS * 200, pacing: false, ..config };
     let options = Options { mss: Some(400), sack_permitted: config.sack, ..Options::NONE };
@@ -180,7 +180,7 @@ fn a_needless_timeout_is_found_out_by_what_was_sent_once() {
     let (mut s, handle) = in_flight(ConnectionConfig { sack: false, ..plain() });
     let rto = s.ep.info(handle).unwrap().rto;
     assert_eq!(sent(&s.wait(rto)), [(401, 400)]);
-    // The first one is taken for what was sent again, the second was not sent again (F-RTO).
+    // The first counts as one that was sent again; the second was not sent again (F-RTO).
     s.give(ACK, 1, 801, b"").unwrap();
     let info = s.ep.info(handle).unwrap();
     assert_eq!((info.counters.undone, info.backoff), (0, 0), "it may have been lost");
@@ -237,7 +237,7 @@ fn a_loss_after_a_needless_timeout_counts_all_that_is_in_flight() {
     let rto = s.ep.info(handle).unwrap().rto;
     s.wait(rto * 2);
     assert_eq!(s.ep.info(handle).unwrap().repair, Repair::Timeout);
-    // What had been sent again has only been late; but another one is lost.
+    // The segments sent again were only late; but another one is lost.
     s.options.timestamps = stamped(1, echo(&flight[1]));
     let at = |offset: u32| s.theirs.wrapping_add(offset);
     let late = SackBlock { left: at(801), right: at(1201) };
@@ -303,7 +303,7 @@ fn a_window_that_closes_is_asked_whatever_is_being_found_out_of_a_timeout() {
     let (mut s, handle) = in_flight(ConnectionConfig { sack: false, ..plain() });
     let rto = s.ep.info(handle).unwrap().rto;
     assert_eq!(sent(&s.wait(rto)), [(401, 400)]);
-    // F-RTO sends what is new before what may be lost.
+    // F-RTO sends new data before data that may be lost.
     s.give(ACK, 1, 801, b"").unwrap();
     assert_eq!(s.ep.send(handle, &[2; 400]), Ok(400));
     assert_eq!(seqs(&s.take_all()), [2001]);
