@@ -14,7 +14,8 @@ use crate::state::State;
 impl<C: Controller, A: LossDetection, F: Features, B: Scoreboard + ?Sized> Connection<C, A, F, B> {
     /// Checks the invariants, which hold between any two calls.
     ///
-    /// # Errors The first one that is violated.
+    /// # Errors
+    /// The first one that is violated.
     pub(crate) fn check(&self) -> Result<(), Violation> {
         let over = matches!(self.state, State::Closed | State::TimeWait);
         if over || matches!(self.state, State::SynSent | State::SynReceived) {

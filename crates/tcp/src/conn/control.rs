@@ -101,7 +101,7 @@ impl<C: Controller, A: LossDetection, F: Features, B: Scoreboard + ?Sized> Conne
         // A paced segment that is still to follow gets a response of its own.
         let since = self.next_paced().deadline(epoch).unwrap_or(self.last_sent.near(epoch));
         let mut expected = (awaited && !over).then(|| self.snd.rtt.expected(since))?;
-        // The end of the reordering window does not shorten the wait, as it depends on what has
+        // The end of the reordering window does not shorten the wait: it follows from what has
         // arrived.
         let timer = self.snd.rtx.deadline(epoch).filter(|_| self.snd.rtx_kind != Rtx::Reordering);
         expected.until = timer.map_or(expected.until, |timer| expected.until.min(timer));

@@ -3,7 +3,7 @@
 //! The receiving side echoes a mark (CE) with ECE in all acknowledgments until the peer sends CWR.
 //! The sending side responds to ECE as to a loss, once per window of data, but retransmits nothing.
 //! Only new data is sent as ECN-capable: no SYN, no bare acknowledgment, no probe and no
-//! retransmission. RFC 8311 allows experiments that go beyond that; this is none.
+//! retransmission. RFC 8311 allows experiments that go beyond that; there are none here.
 
 use super::flags::ConnFlags;
 use super::{Connection, Params};
@@ -112,7 +112,7 @@ impl<C: Controller, A: LossDetection, F: Features, B: Scoreboard + ?Sized> Conne
         }
     }
 
-    /// Handles a mark (§6.1.3), which is echoed until CWR, the sign that it is `over`.
+    /// Handles a mark (§6.1.3), which is echoed until the peer sends CWR (`over`).
     #[inline(never)]
     fn handle_mark(&mut self, marked: bool, over: bool) {
         // A sender that has halved its window, or is about to, must not wait for a delayed ACK too.

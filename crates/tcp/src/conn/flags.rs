@@ -10,7 +10,7 @@ impl ConnFlags {
     pub(super) const FIN_QUEUED: u8 = 1;
     /// An RST is to be sent; only in CLOSED.
     pub(super) const RESET_PENDING: u8 = 2;
-    /// The peer was asked for an acknowledgment of each segment.
+    /// An acknowledgment of each segment was requested from the peer.
     pub(super) const EACH_ACK: u8 = 4;
     /// The data in flight beyond a closed window was sent as a probe.
     pub(super) const PROBING: u8 = 8;

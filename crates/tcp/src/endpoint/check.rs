@@ -8,7 +8,8 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
     /// Checks the invariants, which hold between any two calls whatever their arguments. For tests,
     /// after each step: it costs nothing in an image that does not call it.
     ///
-    /// # Errors The first one that is violated.
+    /// # Errors
+    /// The first one that is violated.
     pub fn check(&self) -> Result<(), Violation> {
         let slots = self.slots.as_slice();
         for (index, slot) in slots.iter().enumerate() {

@@ -36,7 +36,7 @@ const MOST_DOUBLED: u8 = 6;
 /// 67 s, and half of it on average.
 const RESET_BITS: u32 = 26;
 
-/// Record of a client about Fast Open with a server.
+/// Record that a client keeps about Fast Open with a server.
 #[derive(Clone, Copy, Debug)]
 pub struct KnownServer<K> {
     peer: K,

@@ -261,7 +261,7 @@ mod tests {
             for _ in 0..2 {
                 assert_eq!(delay_of_one(&mut ack, &mut now), 100);
             }
-            // The acknowledgment goes with text.
+            // The acknowledgment leaves with text.
             ack.received(now, 100, 1_000, DELAY);
             ack.sent();
         }

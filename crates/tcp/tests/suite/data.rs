@@ -301,7 +301,7 @@ fn an_application_that_has_closed_its_side_reads_for_as_long_as_it_likes() {
     // A SYN does not take its place either.
     fill_slots(&mut s);
     assert!(!opens_another(&mut s));
-    // The time of an application that stops reading begins with its call.
+    // When the application stops reading, the time limit begins with its call.
     s.now += Duration::from_secs(1);
     s.ep.release(s.now, handle, None).unwrap();
     s.wait(Duration::from_millis(59_900));

@@ -102,7 +102,7 @@ fn until_an_acknowledgment_has_left_the_next_one_waits_and_says_all() {
     assert!(s.ep.release_acks(handle));
     assert_eq!(s.take_all().iter().map(|got| got.ack).collect::<Vec<_>>(), [301]);
 
-    // Text acknowledges as well.
+    // A segment with text acknowledges as well.
     s.ep.hold_acks(handle);
     s.give(ACK, 301, 1, &[4; 100]).unwrap();
     s.ep.send(handle, &[9; 50]).unwrap();

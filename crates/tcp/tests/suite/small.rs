@@ -64,7 +64,7 @@ fn three_duplicates_have_the_first_segment_sent_again_and_a_partial_ack_the_next
     assert!(after.cwnd <= 200 + 100, "no burst: {}", after.cwnd);
 }
 
-/// RFC 6582 §3.2 step 3: by what is acknowledged, but for a segment.
+/// RFC 6582 §3.2 step 3: by the octets acknowledged, less one segment.
 //= rfc6582#3.2-7
 #[test]
 fn a_partial_acknowledgment_deflates_the_window() {
@@ -133,7 +133,8 @@ fn what_was_sent_again_times_nothing_and_the_timer_stays_doubled_until_something
     assert_eq!((info(&s, handle).last_rtt, info(&s, handle).backoff), (MS * 32, 0));
 }
 
-/// Eight times the RTO is the most that stays, unless an acknowledgment shows it to be too short.
+/// The back-off keeps at most eight times the RTO, unless an acknowledgment shows it to be too
+/// short.
 #[test]
 fn what_comes_an_rto_after_the_last_transmission_keeps_every_doubling() {
     for late in [false, true] {
@@ -192,7 +193,7 @@ fn no_setting_requests_an_extension_that_is_not_there() {
     assert_eq!(syn.header.flags, SYN);
     assert_eq!(syn.header.options.fast_open, None);
     assert!(!s.ep.has_fast_open_cookie(s.now, &s.peer, 80));
-    // A peer that requests extensions gets those of RFC 9293 only.
+    // A peer that requests extensions gets a connection without them.
     let mut s = Alone::new();
     let listen = ListenConfig { fast_open: 2, ..listening(2, config) };
     s.ep.listen(80, listen).unwrap();

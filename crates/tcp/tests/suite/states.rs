@@ -200,7 +200,7 @@ fn a_half_open_connection_gives_up_in_bounded_time() {
 fn a_refused_connection_says_so() {
     let mut s = Script::new();
     let handle = s.connecting(plain());
-    // A RST without a valid ACK proves nothing.
+    // An RST without a valid ACK is not accepted.
     assert_eq!(s.give(RST, 0, 0, b""), Err(Discard::ResetUnproven));
     assert_eq!(s.give(RST | ACK, 0, 7, b""), Err(Discard::AckUnsent));
     s.silent();

@@ -261,7 +261,7 @@ fn acks_are_immediate_out_of_order_when_a_gap_is_filled_and_when_the_buffer_is_f
     assert_eq!(s.take().unwrap().ack, 1);
     s.give(ACK, 1, 1, &[1; 100]).unwrap();
     assert_eq!(s.take().unwrap().ack, 201);
-    // So are the next two.
+    // The next two are acknowledged at once, too.
     for i in 2..4 {
         s.give(ACK, 1 + i * 100, 1, &[1; 100]).unwrap();
         assert_eq!(s.take().unwrap().ack, 101 + i * 100);
@@ -320,7 +320,7 @@ fn signs_of_the_peers_timeout_have_the_next_eight_segments_acknowledged_at_once(
         nxt = nxt.max(nxt - back + len as u32);
         assert_eq!(s.take().unwrap().ack, nxt);
         s.read(handle);
-        // The short one has used up one of the eight.
+        // The short segment has used up one of the eight.
         for _ in 0..if back == 100 { 8 } else { 7 } {
             s.give(ACK, nxt, 1, &[1; 100]).unwrap();
             nxt += 100;
