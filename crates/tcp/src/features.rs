@@ -45,8 +45,9 @@ pub trait Features {
     /// Place for an acknowledgment that waits while an earlier one has not left the layers below,
     /// so that it covers all that has arrived until it can leave
     /// ([`Endpoint::hold_acks`](crate::Endpoint::hold_acks)): one or none; `T` is its state.
-    /// Without it each acknowledgment leaves as soon as it is due. That makes no difference where
-    /// acknowledgments are delayed, only with one for each segment over a busy channel.
+    /// Without it each acknowledgment leaves as soon as it is due. The place makes a difference
+    /// only if each segment is acknowledged over a busy channel, not if acknowledgments are
+    /// delayed.
     type LateAcks<T>: Array<Option<T>>;
     /// Integer type of positions and lengths in a ring.
     type Place: Place;

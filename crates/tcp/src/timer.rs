@@ -87,7 +87,7 @@ impl Tick {
     }
 }
 
-/// An instant at which something is due, or none.
+/// A timer: the instant at which it is due, or off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Timer(Option<Tick>);
 

@@ -79,7 +79,7 @@ pub trait Controller {
     /// Fast recovery begins with `flight` octets outstanding.
     fn on_loss(&mut self, flight: u32);
     /// The peer reports a congestion mark; `flight` octets were outstanding before the report (RFC
-    /// 3168 §6.1.2); at most once per window of data.
+    /// 3168 §6.1.2). Called at most once per window of data.
     fn on_mark(&mut self, flight: u32);
     /// Fast recovery ends with `flight` octets outstanding.
     fn on_recovered(&mut self, flight: u32);
