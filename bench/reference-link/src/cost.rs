@@ -23,7 +23,7 @@ const LONG: u64 = 80;
 /// run in virtual seconds: 300,000 frames.
 const BUSY_FRAME_US: u64 = 10;
 const BUSY_SECONDS: u64 = 3;
-/// Number of runs, of which the fastest counts: disturbances only slow a run down.
+/// Number of runs; only the fastest counts, as disturbances only slow a run down.
 const RUNS: usize = 5;
 
 /// One run in a separate process, under `prefix`; returns its line of JSON and its standard error.

@@ -9,7 +9,7 @@ pub enum ConnectionError {
     Reset,
     /// The peer refused it: RST in response to SYN.
     Refused,
-    /// Retransmissions, the user timeout or keep-alive probes ended without an answer.
+    /// Retransmissions, the user timeout or keep-alive probes ended without a response.
     TimedOut,
     /// The application aborted it, or closed it before the peer had answered.
     Aborted,
@@ -61,15 +61,15 @@ pub enum ListenError {
     BadPort,
 }
 
-/// Error that the network has reported about a connection that goes on all the same (RFC 5461).
+/// Error that the network has reported about a connection, which continues nevertheless (RFC 5461).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SoftError {
     /// A router reports that the destination cannot be reached (RFC 9293 §3.9.2.2).
     Unreachable,
-    /// A router or the destination reports that the time was over: the hop limit of a packet, as in
-    /// a routing loop, or the time of fragments (ICMPv6 Time Exceeded).
+    /// A router or the destination reports that a limit was exceeded: the hop limit of a packet, as
+    /// in a routing loop, or the reassembly time of fragments (ICMPv6 Time Exceeded).
     TimeExceeded,
-    /// A node cannot make sense of a header (ICMPv6 Parameter Problem).
+    /// A node could not process a header (ICMPv6 Parameter Problem).
     ParameterProblem,
     /// The link has given up three segments in a row.
     LinkDown,
@@ -139,7 +139,7 @@ impl Discard {
     }
 }
 
-/// An invariant that does not hold, which is an error of this crate; see
+/// A violated invariant, which is a bug of this crate; see
 /// [`Endpoint::check`](crate::Endpoint::check).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -150,21 +150,21 @@ pub enum Violation {
     SendQueue,
     /// The state of the data in flight does not cover SND.UNA to SND.NXT.
     Flight,
-    /// Something is in flight, and neither does a timer run nor is anything to be sent again.
+    /// Data is in flight, but no timer runs and no retransmission is pending.
     NoTimer,
-    /// The window offered is behind RCV.NXT, or more than there is room for.
+    /// The advertised window ends before RCV.NXT, or exceeds the free space.
     ReceiveWindow,
-    /// The receive ring holds more than it has room for.
+    /// The receive ring holds more octets than its capacity.
     ReceiveRing,
-    /// More acknowledgments are owed than there is a bound.
+    /// More acknowledgments are owed than the bound allows.
     Owed,
-    /// Nothing could be sent.
+    /// The congestion window or the segment size is zero.
     CongestionWindow,
-    /// A timer of a connection that is over is running.
+    /// A timer runs on a connection that is over.
     TimerOfTheDead,
-    /// Two connections have the same name.
+    /// Two connections have the same addresses and ports.
     Namesakes,
-    /// The deadline that is kept is not that of the first timer.
+    /// The stored deadline is not that of the first timer.
     Deadline,
 }
 

@@ -1,32 +1,32 @@
-//! What a plan leaves out: extensions that are not chosen cost neither code nor memory.
+//! Selection of TCP extensions in a plan: those that are not selected cost neither code nor memory.
 
 use core::fmt::Debug;
 use core::marker::PhantomData;
 use kinglet_mem::Array;
 
-/// The extensions that connections of a plan can use, each still subject to the settings of the
-/// connection: what is `false` here is off whatever they say. [`Full`] has all that make TCP
-/// better, [`Small`] none and [`Usual`] those that need no preparation; a plan may have its own
-/// choice. Policies of simpler TCPs ([`WithPolicies`]) are `false` unless it says otherwise.
+/// Extensions that the connections of a plan can use. An extension that is `false` here is off; the
+/// others are subject to the settings of each connection. [`Full`] has all that improve TCP,
+/// [`Small`] none and [`Usual`] those that need no preparation; a plan may make its own selection.
+/// The policies of simpler TCPs ([`WithPolicies`]) are `false` by default.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no choice of TCP extensions",
     note = "`features` are `tcp::Full`, `tcp::Usual`, `tcp::Small` or `tcp::WithPolicies`"
 )]
 pub trait Features {
     /// Fast Open (RFC 7413): the server's side, and the client's if there is room for servers
-    /// ([`crate::Sizes::Servers`]). Cookies of others are ignored without.
+    /// ([`crate::Sizes::Servers`]). Without it the peers' cookies are ignored.
     const FAST_OPEN: bool;
-    /// ECN (RFC 3168). Without, it is neither asked for nor agreed to.
+    /// ECN (RFC 3168). Without it, ECN is neither requested nor accepted.
     const ECN: bool;
     /// Gaps between the segments of a window ([`crate::ConnectionConfig::pacing`]).
     const PACING: bool;
-    /// Segment sizes that follow from what is lost
-    /// ([`adaptive_mss`](crate::ConnectionConfig::adaptive_mss)). Without,
-    /// [`segment_loss`](crate::Endpoint::segment_loss) tells nothing.
+    /// Segment sizes that adapt to losses
+    /// ([`adaptive_mss`](crate::ConnectionConfig::adaptive_mss)). Without it,
+    /// [`segment_loss`](crate::Endpoint::segment_loss) returns `None`.
     const ADAPTIVE_MSS: bool;
     /// ACK Rate Request (draft-ietf-tcpm-ack-rate-request-11): requests of the peer are honoured,
     /// and a connection that may have less than two segments in flight requests an acknowledgment
-    /// of each. Without, the option is neither sent nor read.
+    /// of each. Without it, the option is neither sent nor read.
     const ACK_RATE: bool;
     /// One acknowledgment for each segment ([`crate::ConnectionConfig::positive_acks`]).
     const POSITIVE_ACKS: bool = false;
@@ -34,30 +34,33 @@ pub trait Features {
     const RTO_RULES: bool = false;
     /// A limit of the congestion window in segments ([`crate::ConnectionConfig::window_limit`]).
     const WINDOW_LIMIT: bool = false;
-    /// Losses found by the timer alone, if a connection is set so
-    /// ([`crate::ConnectionConfig::fast_recovery`]). A plan that finds none otherwise has
-    /// [`ByTimeout`](crate::ByTimeout) in the place of its records.
+    /// Loss detection by the timer alone, if a connection is configured so
+    /// ([`crate::ConnectionConfig::fast_recovery`]). A plan that has no other loss detection uses
+    /// [`ByTimeout`](crate::ByTimeout) in place of its records.
     const SLOW_RECOVERY: bool = false;
-    /// SYNs that wait to be answered with a cookie (RFC 4987 §3.6) because there is no room for
-    /// half-open connections: one place. Without a place there are no cookies, and such a SYN is
-    /// dropped; its sender tries again. `T` is what is kept of it, [`HalfOpen`](crate::HalfOpen).
+    /// Place for a SYN that is to be answered with a cookie (RFC 4987 §3.6) because the table of
+    /// half-open connections is full: one or none. Without it there are no cookies, and such a SYN
+    /// is dropped; its sender tries again. `T` is the stored record, [`HalfOpen`](crate::HalfOpen).
     type SynCookies<T>: Array<Option<T>>;
-    /// Acknowledgments that wait while one is below and has not left, so that one says all that has
-    /// come until it can ([`Endpoint::hold_acks`](crate::Endpoint::hold_acks)): one place for what
-    /// `T` is known of that. Without a place each leaves as soon as it is due, which is the same
-    /// wherever acknowledgments are delayed: it takes one for each segment over a busy channel.
+    /// Place for an acknowledgment that waits while an earlier one has not left the layers below,
+    /// so that it covers all that has arrived until it can leave
+    /// ([`Endpoint::hold_acks`](crate::Endpoint::hold_acks)): one or none; `T` is its state.
+    /// Without it each acknowledgment leaves as soon as it is due. The place makes a difference
+    /// only if each segment is acknowledged over a busy channel, not if acknowledgments are
+    /// delayed.
     type LateAcks<T>: Array<Option<T>>;
-    /// What holds a place in a ring, and how many octets are in it.
+    /// Integer type of positions and lengths in a ring.
     type Place: Place;
 }
 
-/// A number as large as the rings of a plan: `u16`, or `u32` where one has more than 65,535 octets.
+/// Integer type that is large enough for the rings of a plan: `u16`, or `u32` if one has more than
+/// 65,535 octets.
 pub trait Place: Copy + Debug {
     /// The largest ring, in octets.
     const MAX: usize;
-    /// A place, or the last one if it is beyond that.
+    /// Returns `place`, or the largest possible place if it is beyond that.
     fn of(place: u32) -> Self;
-    /// The same with room to compute.
+    /// Returns the place as an integer to compute with.
     fn get(self) -> u32;
 }
 
@@ -100,8 +103,8 @@ impl<P: Place> Features for Full<P> {
     type Place = P;
 }
 
-/// Everything that serves each connection without being requested: all extensions but Fast Open,
-/// ACK Rate Request and SYN cookies.
+/// Extensions that serve each connection without being requested: all but Fast Open, ACK Rate
+/// Request and SYN cookies.
 #[derive(Clone, Copy, Debug)]
 pub struct Usual<P = u16>(PhantomData<P>);
 
@@ -116,8 +119,8 @@ impl<P: Place> Features for Usual<P> {
     type Place = P;
 }
 
-/// No extension: what RFC 9293 and RFC 5681 ask for, with the options of RFC 7323 and RFC 2018. For
-/// parts with 16 KiB of RAM, together with `()` for [`crate::Sizes::Segments`].
+/// No extension: what RFC 9293 and RFC 5681 require, with the options of RFC 7323 and RFC 2018. For
+/// microcontrollers with 16 KiB of RAM, together with `()` for [`crate::Sizes::Segments`].
 #[derive(Clone, Copy, Debug)]
 pub struct Small<P = u16>(PhantomData<P>);
 
@@ -132,9 +135,9 @@ impl<P: Place> Features for Small<P> {
     type Place = P;
 }
 
-/// `F`, late acknowledgments, and the policies of simpler TCPs, each if a connection is set to it:
-/// positive acknowledgments, other timeouts, a limited window, losses found by the timer alone. For
-/// studies of what they cost.
+/// `F`, late acknowledgments, and the policies of simpler TCPs, which each connection can select:
+/// positive acknowledgments, other timeouts, a limited window, loss detection by the timer alone.
+/// For studies of their cost.
 #[derive(Clone, Copy, Debug)]
 pub struct WithPolicies<F = Full>(PhantomData<F>);
 

@@ -1,4 +1,4 @@
-//! What a connection looks like from outside, in the spirit of Linux's TCP_INFO (RFC 4898 names).
+//! Snapshot of a connection, modelled on Linux's TCP_INFO (RFC 4898 names).
 //!
 //! | `tcpi_…` | here |
 //! |---|---|
@@ -9,7 +9,7 @@
 //! | `snd_mss`, `rcv_mss`, `advmss` | `mss`, `rcv_mss`, `mss_limit` |
 //! | `snd_cwnd`, `snd_ssthresh` (segments) | `cwnd`, `ssthresh` (octets) |
 //! | `unacked`, `sacked` (segments) | `bytes_in_flight`, `bytes_sacked` |
-//! | `retrans`, `lost` (segments) | `bytes_retransmitted`, which and `bytes_lost` together |
+//! | `retrans`, `lost` (segments) | `bytes_retransmitted`; `bytes_lost + bytes_retransmitted` |
 //! | `ca_state` | `repair` |
 //! | `notsent_bytes` | `bytes_unsent` |
 //! | `last_data_sent` | `last_sent`, which counts acknowledgments too |
@@ -19,25 +19,25 @@
 //! | `bytes_acked`, `bytes_received` | the same |
 //! | `rcv_space`, `snd_wnd`, `rcv_wnd` | `receive_buffer`, `snd_wnd`, `rcv_wnd` |
 //! | `delivered` (segments) | `bytes_acked + bytes_sacked` |
-//! | `ato`, `fackets`, `rcv_ssthresh` | not of this TCP's making |
+//! | `ato`, `fackets`, `rcv_ssthresh` | not part of this TCP |
 //! | `min_rtt`, `last_data_recv`, `busy_time`, `reord_seen`, … | not kept: each takes RAM |
 
 use crate::error::{ConnectionError, SoftError};
 use crate::state::State;
 use kinglet_time::{Duration, Instant};
 
-/// A snapshot of a connection. Octets unless said otherwise.
+/// A snapshot of a connection. Sizes are in octets unless stated otherwise.
 //= rfc9293#MUST-47 rfc9293#SHLD-9 rfc9293#SHLD-10 rfc9293#SHLD-25
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Info {
     /// State of RFC 9293 §3.3.2.
     pub state: State,
-    /// Why it ended, if it did before its time.
+    /// Reason for the early end of the connection, if it has ended early.
     pub error: Option<ConnectionError>,
-    /// What the network has reported since the peer last acknowledged something. It may pass, and
-    /// ends nothing: the application decides.
+    /// Error that the network has reported since the peer last acknowledged something. It may be
+    /// temporary and does not end the connection: the application decides.
     pub soft_error: Option<SoftError>,
-    /// The data of a SYN was taken by the peer, or from it (RFC 7413).
+    /// The data of a SYN was accepted: by the peer, or from it (RFC 7413).
     pub fast_open: bool,
     /// Congestion window.
     pub cwnd: u32,
@@ -51,15 +51,15 @@ pub struct Info {
     pub rto: Duration,
     /// Last round-trip time sample.
     pub last_rtt: Duration,
-    /// Send window: what the peer can take beyond SND.UNA.
+    /// Send window: octets that the peer can take beyond SND.UNA.
     pub snd_wnd: u32,
-    /// Receive window: what the peer has been allowed beyond RCV.NXT.
+    /// Receive window: octets that the peer may send beyond RCV.NXT.
     pub rcv_wnd: u32,
     /// Effective segment size: payload of a full segment without SACK blocks.
     pub mss: u32,
     /// The largest segment size, options included, that [`crate::Endpoint::set_mss`] can choose.
     pub mss_limit: u16,
-    /// The peer's full segments, as far as they have been seen.
+    /// Size of the peer's full segments, as far as they have been received.
     pub rcv_mss: u16,
     /// Timestamps are in use (RFC 7323).
     pub timestamps: bool,
@@ -67,27 +67,27 @@ pub struct Info {
     pub sack: bool,
     /// Shift of the peer's windows (RFC 7323).
     pub snd_scale: u8,
-    /// Shift of the own windows.
+    /// Shift of this side's windows.
     pub rcv_scale: u8,
-    /// Doublings of the RTO since the peer last acknowledged something.
+    /// Doublings of the RTO since an RTT was measured, or since the window closed.
     pub backoff: u8,
     /// Retransmissions in a row without a sign of life from the peer.
     pub retransmits: u8,
-    /// Keep-alive probes without an answer.
+    /// Keep-alive probes without a response.
     pub keepalive_probes: u8,
-    /// Recent share of data segments that were sent again, in 1/65,536.
+    /// Recent share of retransmissions among data segments, in 1/65,536.
     pub retransmitted_share: u16,
-    /// Whether both sides use ECN (RFC 3168).
+    /// ECN is in use (RFC 3168).
     pub ecn: bool,
     /// Sent and not yet acknowledged.
     pub bytes_in_flight: u32,
     /// Of these, selectively acknowledged.
     pub bytes_sacked: u32,
-    /// Of these, taken for lost and not sent again yet.
+    /// Of these, considered lost and not sent again yet.
     pub bytes_lost: u32,
-    /// Of these, sent again and not heard of since.
+    /// Of these, sent again, without a report since.
     pub bytes_retransmitted: u32,
-    /// What is thought of what is in flight.
+    /// State of loss recovery.
     pub repair: Repair,
     /// In the send queue, sent or not, copied or by reference.
     pub bytes_queued: u32,
@@ -97,10 +97,10 @@ pub struct Info {
     pub bytes_readable: u32,
     /// Receive buffer in use.
     pub receive_buffer: u32,
-    /// When anything was last sent. If that was long ago, at most 36 minutes are told.
+    /// Time at which a segment was last sent; at most 36 minutes back.
     pub last_sent: Instant,
-    /// When the peer last acknowledged something new, or when what is in flight was sent after
-    /// there was nothing; at most 36 minutes back.
+    /// Time at which the peer last acknowledged something new, or at which the present flight
+    /// began; at most 36 minutes back.
     pub last_progress: Instant,
     /// Acknowledged by the peer since the connection began, modulo 2^32.
     pub bytes_acked: u32,
@@ -110,19 +110,19 @@ pub struct Info {
     pub counters: Counters,
 }
 
-/// What a sender thinks of what is in flight, with Linux's name for it (`TCP_CA_…`).
+/// State of loss recovery, with Linux's name for it (`TCP_CA_…`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Repair {
-    /// All is well (`Open`).
+    /// No sign of loss or congestion (`Open`).
     None,
-    /// Something has arrived out of order or twice; perhaps something is lost (`Disorder`).
+    /// Data has arrived out of order or twice; perhaps a segment is lost (`Disorder`).
     Doubt,
-    /// A mark of congestion has reduced the window, and what was then in flight is not yet
+    /// A congestion mark has reduced the window, and the data then in flight is not yet
     /// acknowledged (`CWR`).
     Marked,
     /// Fast recovery (`Recovery`).
     Fast,
-    /// The retransmission timer has expired, and what was then in flight is not yet acknowledged
+    /// The retransmission timer has expired, and the data then in flight is not yet acknowledged
     /// (`Loss`).
     Timeout,
 }
@@ -146,14 +146,14 @@ pub struct Counters {
     pub dup_acks: u16,
     /// Zero-window probes sent.
     pub probes: u16,
-    /// Recoveries that turned out to be needless and were taken back.
+    /// Recoveries that turned out to be needless and were undone.
     pub undone: u16,
     /// Times that the window was reduced because the peer reported marks (ECE).
     pub marks: u16,
 }
 
 impl Counters {
-    /// All segments sent again, tail loss probes left out: `tcpi_total_retrans`.
+    /// Returns the number of segments sent again, without tail loss probes: `tcpi_total_retrans`.
     pub const fn retransmits(&self) -> u16 {
         self.fast_retransmits.wrapping_add(self.timeout_retransmits)
     }

@@ -1,5 +1,5 @@
-//! A full-scale TCP (RFC 9293) for microcontrollers. It knows no addresses, no IP, no radio and no
-//! clock, and it has no heap: the caller brings time and octets.
+//! A full-scale TCP (RFC 9293) for microcontrollers. It is independent of addresses, IP, radio and
+//! clock, and uses no heap: the caller passes in the time and the octets.
 //!
 //! | done | |
 //! |---|---|
@@ -15,12 +15,12 @@
 //!
 //! | RFC 7413, 4987 | Fast Open with cookies, client and server; SYN cookies |
 //! | draft-ietf-tcpm-ack-rate-request-11 | ACK Rate Request, if configured (decision 53) |
-//! | RFC 8201, 5927, 5461 | path MTU from ICMPv6, validated; soft errors that end nothing |
+//! | RFC 8201, 5927, 5461 | path MTU from ICMPv6, validated; soft errors that end no connection |
 //! | RFC 9438 | CUBIC in integers, selectable instead of New Reno |
 //!
-//! Deliberately not: urgent data for applications (RFC 6093). Not yet: AccECN (RFC 9768).
-//! `COMPLIANCE.md` has the state of each requirement of RFC 9293. The [manual] describes use,
-//! memory, defaults and differences from other stacks.
+//! Deliberately left out: urgent data for applications (RFC 6093). Not implemented yet: AccECN (RFC
+//! 9768). `COMPLIANCE.md` has the state of each requirement of RFC 9293. The [manual] describes
+//! use, memory, defaults and differences from other stacks.
 //!
 //! **Zero-copy send.** [`Endpoint::poll_packet`] hands out a header, whose checksum is right, and a
 //! [`PayloadRef`]. The payload stays in the send ring until [`Endpoint::read_payload`] copies it,

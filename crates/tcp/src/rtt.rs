@@ -8,8 +8,8 @@ use kinglet_time::{Duration, Expected, Instant};
 pub(crate) struct RttEstimator {
     /// 0 before the first sample.
     srtt_us: u32,
-    /// Before the first sample the initial RTO; by [`Rto::FirstRoundTrip`] half of that sample ever
-    /// after.
+    /// RTTVAR. Before the first sample, the initial RTO; with [`Rto::FirstRoundTrip`], half of that
+    /// sample ever after.
     rttvar_us: u32,
     last_us: u32,
     min_ms: u16,
@@ -17,28 +17,28 @@ pub(crate) struct RttEstimator {
     max_cs: u16,
 }
 
-/// G of §2.3: no timeout is shorter, or on a path without delay they would never end.
+/// G of §2.3: the least timeout, as on a path without delay timeouts would never end otherwise.
 const GRANULARITY_US: u32 = 1_000;
 pub(crate) const GRANULARITY: Duration = Duration::from_micros(GRANULARITY_US as u64);
 
-/// ACK_TIMEOUT of CoAP (RFC 7252 §4.8), and 1/256 of what ACK_RANDOM_FACTOR adds at most.
+/// ACK_TIMEOUT of CoAP (RFC 7252 §4.8), and 1/256 of the most that ACK_RANDOM_FACTOR adds.
 const STATIC_US: u32 = 2_000_000;
 const STATIC_MORE_US: u32 = 1_000_000 / 256;
 
-/// A setting in units of so many microseconds, rounded up.
+/// Returns a setting in units of `unit` microseconds, rounded up.
 #[inline(never)]
 pub(crate) fn in_units(duration: Duration, unit: u32) -> u16 {
     let rounding = Duration::from_micros(u64::from(unit.saturating_sub(1)));
     u16::try_from(((duration + rounding) / unit).as_micros()).unwrap_or(u16::MAX)
 }
 
-/// Saturates at 71 minutes, far above any RTO.
+/// Returns a duration in microseconds; saturates at 71 minutes, far above any RTO.
 #[inline(never)]
 pub(crate) fn micros_u32(duration: Duration) -> u32 {
     u32::try_from(duration.as_micros()).unwrap_or(u32::MAX)
 }
 
-/// So many milliseconds, without a multiplication in 64 bits.
+/// Returns `ms` milliseconds, without a multiplication in 64 bits.
 pub(crate) fn millis(ms: u16) -> Duration {
     duration(u32::from(ms).saturating_mul(1_000))
 }
@@ -47,7 +47,7 @@ fn duration(us: u32) -> Duration {
     Duration::from_micros(u64::from(us))
 }
 
-/// What can be set of it, as a listener keeps it for connections to come.
+/// Settings of the estimator, as a listener keeps them for future connections.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RtoBounds {
     initial_us: u32,
@@ -99,7 +99,7 @@ impl RttEstimator {
         }
     }
 
-    /// Takes one of which the first alone changes RTO ([`Rto::FirstRoundTrip`]).
+    /// Takes a measurement; only the first one changes the RTO ([`Rto::FirstRoundTrip`]).
     pub(crate) fn sample_after_first(&mut self, rtt: Duration) {
         let (first, rttvar_us) = (!self.measured(), self.rttvar_us);
         self.sample(rtt);
@@ -116,13 +116,13 @@ impl RttEstimator {
         }
     }
 
-    /// The RTO doubled `backoff` times (§5.5), never above the maximum.
+    /// Returns the RTO, doubled `backoff` times (§5.5), never above the maximum.
     #[inline(never)] // One call in each place is less than what is left of it there.
     pub(crate) fn rto(&self, backoff: u8) -> Duration {
         self.doubled(self.base_us(), backoff)
     }
 
-    /// The same by another rule; `drawn` is what this connection alone has drawn, if anything.
+    /// Returns the RTO by another rule; `drawn` is the random number of this connection, if any.
     #[inline(never)]
     pub(crate) fn rto_by(&self, rule: Rto, drawn: Option<u16>, backoff: u8) -> Duration {
         let base = match (rule, drawn) {
@@ -158,18 +158,18 @@ impl RttEstimator {
     fn doubled(&self, base: u32, backoff: u8) -> Duration {
         let shift = u32::from(backoff.min(16));
         let max_us = u32::from(self.max_cs).saturating_mul(10_000).max(GRANULARITY_US);
-        // Whether it stays below is asked first, so that nothing overflows.
+        // The comparison comes first, so that the shift does not overflow.
         let rto = if base > max_us >> shift { max_us } else { base << shift };
         duration(rto)
     }
 
-    /// When the answer to what was sent at `since` can be here.
+    /// Returns the time in which the response to a segment sent at `since` can arrive.
     pub(crate) fn expected(&self, since: Instant) -> Expected {
         let earliest = self.srtt_us.saturating_sub(self.rttvar_us.saturating_mul(4));
         Expected { since, from: since + duration(earliest), until: since + self.rto(0) }
     }
 
-    /// SRTT in microseconds; 0 before the first sample.
+    /// Returns SRTT in microseconds; 0 before the first sample.
     pub(crate) fn srtt_us(&self) -> u32 {
         self.srtt_us
     }
@@ -187,7 +187,7 @@ impl RttEstimator {
     }
 }
 
-/// `old` and a share of 1 / 2^shift of the way to `new`, rounded down.
+/// Returns `old` plus 1 / 2^shift of the difference to `new`, rounded down.
 fn weighted(old: u32, new: u32, shift: u32) -> u32 {
     match new.checked_sub(old) {
         Some(up) => old.saturating_add(up >> shift),

@@ -15,7 +15,7 @@ impl SeqNum {
         SeqNum(value)
     }
 
-    /// The value as it stands in a header.
+    /// The value as in a header.
     pub const fn value(self) -> u32 {
         self.0
     }
@@ -30,18 +30,18 @@ impl SeqNum {
         SeqNum(self.0.wrapping_sub(octets))
     }
 
-    /// Whether `self` comes before `other`; they are taken to be less than 2^31 apart.
+    /// Returns whether `self` comes before `other`, if they are less than 2^31 apart.
     pub const fn before(self, other: SeqNum) -> bool {
         // The sign of the difference modulo 2^32 is its top bit.
         self.0.wrapping_sub(other.0) >> 31 == 1
     }
 
-    /// Whether `self` comes after `other`.
+    /// Returns whether `self` comes after `other`.
     pub const fn after(self, other: SeqNum) -> bool {
         other.before(self)
     }
 
-    /// Whether `self` is `other` or comes before it.
+    /// Returns whether `self` is `other` or comes before it.
     pub const fn at_or_before(self, other: SeqNum) -> bool {
         !other.before(self)
     }
@@ -61,7 +61,7 @@ impl SeqNum {
         if self.before(other) { other } else { self }
     }
 
-    /// Whether `self` is one of the `len` numbers from `start` on.
+    /// Returns whether `self` is one of the `len` numbers from `start` on.
     pub const fn in_window(self, start: SeqNum, len: u32) -> bool {
         self.0.wrapping_sub(start.0) < len
     }

@@ -5,9 +5,9 @@
 pub enum State {
     /// No connection.
     Closed,
-    /// A SYN was sent, none has come.
+    /// A SYN was sent, and none was received.
     SynSent,
-    /// A SYN was sent and one has come; its acknowledgment is awaited.
+    /// A SYN was sent and one was received; the acknowledgment of ours is awaited.
     SynReceived,
     /// Open.
     Established,
@@ -21,14 +21,14 @@ pub enum State {
     Closing,
     /// The peer's FIN came first; ours is queued or sent and not acknowledged.
     LastAck,
-    /// Both FINs are acknowledged; old segments must die.
+    /// Both FINs are acknowledged; old segments must expire.
     TimeWait,
 }
 
 impl State {
-    /// Whether RFC 9293 leads from here to `to`: figure 5, whose edges from and to LISTEN belong to
-    /// listeners, and an end at any time, which the figure leaves out. An acknowledgment of the FIN
-    /// that comes with the peer's FIN (note 2) takes two steps.
+    /// Returns whether RFC 9293 has a transition from this state to `to`: by figure 5, whose edges
+    /// from and to LISTEN belong to listeners, or to CLOSED at any time, which the figure leaves
+    /// out. An acknowledgment of the FIN that comes with the peer's FIN (note 2) takes two steps.
     pub(crate) const fn leads_to(self, to: State) -> bool {
         match to {
             State::Closed => true,

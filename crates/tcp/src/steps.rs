@@ -1,6 +1,6 @@
 //! The first steps of SEGMENT ARRIVES (RFC 9293 §3.10.7.4), the same for connections, half-open
 //! records and records in TIME-WAIT: the sequence number with PAWS (RFC 7323 §5.3), RST (RFC 5961
-//! §3.2), SYN (RFC 5961 §4.2) and the ACK bit. Step 3 (security) has nothing to do here.
+//! §3.2), SYN (RFC 5961 §4.2) and the ACK bit. Step 3 (security) is empty.
 
 use crate::error::Discard;
 use crate::paws::Paws;

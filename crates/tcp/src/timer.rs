@@ -1,22 +1,22 @@
 //! Time in four octets: instants modulo 2^32 units of 32 µs, which is 38 hours.
 //!
-//! Two such instants can be compared while they are less than 19 hours apart. That they are is kept
-//! up by two rules: no timer is set further ahead than [`LONGEST`], and the endpoint, which knows
-//! the whole time, looks at everything that is kept at least every [`HORIZON`] and makes what is
-//! older just that old ([`Tick::age`]). So a connection may be idle for as long as it likes.
+//! Two such instants can be compared while they are less than 19 hours apart. Two rules ensure
+//! that: no timer is set further ahead than [`LONGEST`], and the endpoint, which knows the whole
+//! time, visits all stored instants at least every [`HORIZON`] and makes older ones just that old
+//! ([`Tick::age`]). So a connection may be idle for any length of time.
 
 use core::num::NonZeroU32;
 use kinglet_time::{Duration, Instant};
 
-/// Microseconds in a unit, as a power of two. Of 32, so that multiples of 4 ms, in which people
-/// think, are exact.
+/// Microseconds in a unit, as a power of two. The unit is 32 µs, so that multiples of 4 ms, which
+/// are usual in settings, are exact.
 const UNIT: u32 = 5;
 
-/// Up to here ages are told apart: 2^26 units, 35.8 minutes.
+/// Largest age that is distinguishable: 2^26 units, 35.8 minutes.
 pub(crate) const HORIZON: Duration = Duration::from_micros(1 << 31);
 
 /// The furthest that a timer can be set: half of the range, less twice the horizon, which is the
-/// age of a timer that nobody has served. 17.9 hours.
+/// greatest age of a timer that was not handled. 17.9 hours.
 const LONGEST: Duration = Duration::from_micros((1 << 36) - (1 << 32));
 
 /// The lower half of a number: the number modulo 2^32.
@@ -40,12 +40,12 @@ fn units(count: u32) -> Duration {
 pub(crate) struct Tick(NonZeroU32);
 
 impl Tick {
-    /// The unit that `at` is in.
+    /// Returns the unit that contains `at`.
     pub(crate) fn at(at: Instant) -> Tick {
         Tick(NonZeroU32::new(count(at)).unwrap_or(NonZeroU32::MIN))
     }
 
-    /// `delay` after `now`, or a little later; at most [`LONGEST`] is added.
+    /// Returns the unit `delay` after `now`, or a little later; at most [`LONGEST`] is added.
     #[inline(never)]
     pub(crate) fn after(now: Instant, delay: Duration) -> Tick {
         let rounding = Duration::from_micros((1 << UNIT) - 1);
@@ -57,18 +57,18 @@ impl Tick {
         self.0.get().wrapping_sub(other.0.get()) >> 31 == 1
     }
 
-    /// Whether this has come.
+    /// Returns whether this instant has come.
     pub(crate) fn is_past(self, now: Instant) -> bool {
         count(now).wrapping_sub(self.0.get()) >> 31 == 0
     }
 
-    /// Time from this to `now`, in whole units; zero if this is yet to come.
+    /// Returns the time from this to `now`, in whole units; zero if this is yet to come.
     pub(crate) fn elapsed(self, now: Instant) -> Duration {
         let passed = count(now).wrapping_sub(self.0.get());
         if passed >> 31 == 0 { units(passed) } else { Duration::ZERO }
     }
 
-    /// The instant that is meant, the one nearest to `epoch`.
+    /// Returns the instant that this stands for: the one nearest to `epoch`.
     #[inline(never)]
     pub(crate) fn near(self, epoch: Instant) -> Instant {
         let ahead = self.0.get().wrapping_sub(count(epoch));
@@ -76,8 +76,8 @@ impl Tick {
         if ahead >> 31 == 0 { begin + units(ahead) } else { begin - units(ahead.wrapping_neg()) }
     }
 
-    /// Where instants have meant those nearest to `epoch` and will mean those nearest to `now`,
-    /// makes this no older than [`HORIZON`].
+    /// Makes this no older than [`HORIZON`], when instants that stand for those nearest to `epoch`
+    /// will stand for those nearest to `now`.
     #[inline(never)]
     pub(crate) fn age(&mut self, epoch: Instant, now: Instant) {
         let oldest = now - HORIZON;
@@ -87,7 +87,7 @@ impl Tick {
     }
 }
 
-/// An instant at which something is due, or never.
+/// A timer: the instant at which it is due, or off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Timer(Option<Tick>);
 
@@ -112,7 +112,7 @@ impl Timer {
         self.0.is_some_and(|at| at.is_past(now))
     }
 
-    /// The one that is due first.
+    /// Returns the timer that is due first.
     pub(crate) fn earliest(self, other: Timer) -> Timer {
         match (self.0, other.0) {
             (Some(a), Some(b)) if b.before(a) => other,
@@ -121,7 +121,7 @@ impl Timer {
         }
     }
 
-    /// The one that is due last; never is before everything.
+    /// Returns the timer that is due last; one that is off comes before all others.
     pub(crate) fn latest(self, other: Timer) -> Timer {
         match (self.0, other.0) {
             (Some(a), Some(b)) if a.before(b) => other,
@@ -130,12 +130,12 @@ impl Timer {
         }
     }
 
-    /// When it is due; see [`Tick::near`].
+    /// Returns the time at which it is due; see [`Tick::near`].
     pub(crate) fn deadline(self, epoch: Instant) -> Option<Instant> {
         self.0.map(|at| at.near(epoch))
     }
 
-    /// See [`Tick::age`]: what is long due stays due.
+    /// See [`Tick::age`]: a timer that is long overdue stays due.
     pub(crate) fn age(&mut self, epoch: Instant, now: Instant) {
         if let Some(at) = &mut self.0 {
             at.age(epoch, now);
@@ -163,7 +163,7 @@ mod tests {
     }
 
     proptest! {
-        /// However late it is in the life of a node.
+        /// At any time in the life of a node.
         #[test]
         fn a_timer_is_due_when_it_says_and_at_most_a_unit_late(
             now in 0..1_u64 << 50, delay in 0..1_u64 << 36, later in 0..1_u64 << 34,
@@ -185,7 +185,7 @@ mod tests {
             prop_assert!(elapsed.abs_diff(ago) <= UNIT_US, "{} for {}", elapsed, ago);
         }
 
-        /// The endpoint ages everything once a horizon, or after whatever gap there was.
+        /// The endpoint ages all instants once per horizon, or after a gap of any length.
         #[test]
         fn what_is_aged_in_time_never_becomes_young(
             start in 0..1_u64 << 50, gaps in proptest::collection::vec(0..1_u64 << 45, 1..8),

@@ -4,9 +4,9 @@
 //! rounds of eight samples, which windows of a few segments do not have. Fast convergence (§4.7) is
 //! on. `host/testkit/tests/cubic.rs` compares with the formulas in floating point.
 //!
-//! A time in which the application held the sender back must not count (§4.2), so it ends the
-//! stage. The next one begins from the same window towards the same W_max, which in the concave
-//! region is the same curve at the same place; beyond W_max it begins with the plateau.
+//! Time in which the application limited the sender must not count (§4.2), so it ends the stage.
+//! The next one begins from the same window towards the same W_max, which in the concave region is
+//! the same curve at the same place; beyond W_max it begins with the plateau.
 
 use super::{Acked, Controller, after_recovery, restart_window, slow_start};
 use kinglet_time::Instant;
@@ -64,8 +64,8 @@ impl Cubic {
         if t_ms < k { self.w_max.saturating_sub(by) } else { self.w_max.saturating_add(by) }
     }
 
-    /// Figure 4: α = 3·(1 − β) / (1 + β) = 9/17, and 1 from the prior window on. Twice a window, so
-    /// that what is rounded off does not add up.
+    /// Figure 4: α = 3·(1 − β) / (1 + β) = 9/17, and 1 from the prior window on. Computed twice per
+    /// window, so that rounding errors do not add up.
     fn estimate_reno(&mut self, octets: u32) {
         self.credit = self.credit.saturating_add(octets);
         if self.credit < self.cwnd / 2 {
@@ -91,7 +91,7 @@ impl Cubic {
         let target = self.w_cubic(t.saturating_add(acked.srtt.as_millis())).clamp(self.cwnd, most);
         let missing = u64::from(target.saturating_sub(self.cwnd));
         let share = missing.saturating_mul(u64::from(acked.octets.min(self.cwnd)));
-        // What is rounded off here is part of the next target.
+        // The remainder of the division is part of the next target.
         let more = share.checked_div(u64::from(self.cwnd)).unwrap_or(0);
         self.cwnd = self.cwnd.saturating_add(u32::try_from(more).unwrap_or(0));
     }

@@ -1,7 +1,7 @@
-//! Congestion control as a trait, so that a study can bring its own. [`NewReno`] is the standard,
-//! [`Cubic`] the alternative for windows of many segments; [`Westwood`] and [`RateSampled`] go by
-//! estimates of what the path carries, which a window of few segments shows. What is not chosen in
-//! [`crate::Sizes::Congestion`] is not linked.
+//! Congestion control as a trait, so that a study can add its own. [`NewReno`] is the standard,
+//! [`Cubic`] the alternative for windows of many segments; [`Westwood`] and [`RateSampled`] use
+//! estimates of the capacity of the path, for which windows of few segments are enough. Controllers
+//! that are not selected in [`crate::Sizes::Congestion`] are not linked.
 
 mod cubic;
 mod new_reno;
@@ -16,23 +16,23 @@ pub use westwood::Westwood;
 
 use kinglet_time::{Duration, Instant};
 
-/// What an acknowledgment tells a controller.
+/// Input of a controller from an acknowledgment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Acked {
-    /// The present.
+    /// Present time.
     pub now: Instant,
     /// Smoothed round-trip time; zero before the first sample.
     pub srtt: Duration,
     /// The last sample of the round-trip time; zero before the first.
     pub rtt: Duration,
-    /// Octets that are outstanding after it.
+    /// Octets outstanding after the acknowledgment.
     pub flight: u32,
     /// Octets acknowledged for the first time, cumulatively.
     pub octets: u32,
-    /// Whether the congestion window, not the application or the peer, held the sender back;
+    /// True if the congestion window, not the application or the peer, limited the sender;
     /// otherwise the window must not grow (RFC 9293 §3.8.1, RFC 7661 §1).
     pub limited: bool,
-    /// Whether the lost data of a retransmission timeout is still being repaired.
+    /// True while the losses of a retransmission timeout are being repaired.
     pub after_timeout: bool,
 }
 
@@ -58,8 +58,8 @@ fn restart_window(initial: u32, mss: u32, ssthresh: u32) -> u32 {
     if ssthresh == u32::MAX { initial } else { initial.min(most) }
 }
 
-/// A congestion controller. Windows are in octets. When to retransmit is decided elsewhere; a
-/// controller only says how much may be in flight.
+/// A congestion controller. Windows are in octets. A controller limits the octets in flight; it
+/// does not decide on retransmissions.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not control congestion",
     note = "`congestion` is a type of `kinglet::tcp::congestion`, such as `NewReno` or `Cubic`"
@@ -67,8 +67,8 @@ fn restart_window(initial: u32, mss: u32, ssthresh: u32) -> u32 {
 pub trait Controller {
     /// The state of a new connection with this segment size and initial window, in octets.
     fn new(mss: u32, initial_window: u32) -> Self;
-    /// From now on a full segment carries `mss` octets. The window stays as it is, but never less
-    /// than a segment, which could otherwise not be sent.
+    /// Sets the payload of a full segment to `mss` octets. The window stays as it is, but is at
+    /// least one segment, which could otherwise not be sent.
     fn set_mss(&mut self, mss: u32);
     /// cwnd.
     fn window(&self) -> u32;
@@ -78,14 +78,14 @@ pub trait Controller {
     fn on_ack(&mut self, acked: Acked);
     /// Fast recovery begins with `flight` octets outstanding.
     fn on_loss(&mut self, flight: u32);
-    /// The peer reports a mark of congestion, with `flight` octets outstanding before it did
-    /// (RFC 3168 §6.1.2); at most once per window of data.
+    /// The peer reports a congestion mark; `flight` octets were outstanding before the report (RFC
+    /// 3168 §6.1.2). Called at most once per window of data.
     fn on_mark(&mut self, flight: u32);
     /// Fast recovery ends with `flight` octets outstanding.
     fn on_recovered(&mut self, flight: u32);
-    /// The retransmission timer expired; `first` unless for a repeated retransmission.
+    /// The retransmission timer expired; `first` is false for a repeated retransmission.
     fn on_timeout(&mut self, flight: u32, first: bool);
-    /// The loss that was last reported was none: goes back to these values of cwnd and ssthresh,
+    /// The loss that was last reported was spurious: restores these values of cwnd and ssthresh,
     /// from before it, where they are higher (RFC 4015 §3).
     fn on_spurious(&mut self, window: u32, threshold: u32);
     /// Nothing was sent for longer than an RTO.
@@ -97,7 +97,8 @@ mod tests {
     use super::{Acked, Controller};
     use kinglet_time::{Duration, Instant};
 
-    /// So many acknowledgments of `octets`, one every `each_ms`, of what was sent `rtt_ms` before.
+    /// Gives `acks` acknowledgments of `octets` each, one every `each_ms`, of data sent `rtt_ms`
+    /// before.
     pub(super) fn steady(
         cc: &mut impl Controller,
         acks: u64,

@@ -24,7 +24,7 @@ impl NewReno {
         (flight / 2).max(self.mss().saturating_mul(2))
     }
 
-    /// ssthresh is what somebody knows better, but never less than two segments.
+    /// Sets ssthresh to the estimate of another algorithm, but to at least two segments.
     pub(super) fn set_threshold(&mut self, octets: u32) {
         self.ssthresh = octets.max(self.mss().saturating_mul(2));
     }
@@ -90,7 +90,7 @@ impl Controller for NewReno {
     fn on_mark(&mut self, flight: u32) {
         let cwnd = (flight.min(self.cwnd) / 2).max(self.mss());
         self.on_loss(flight.min(self.cwnd));
-        // Other than after a loss, one segment is the least (RFC 3168 §6.1.2).
+        // Unlike after a loss, the minimum is one segment (RFC 3168 §6.1.2).
         self.cwnd = cwnd;
     }
 

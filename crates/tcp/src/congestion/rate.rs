@@ -1,40 +1,41 @@
-//! A window by rate samples: no more in flight than the path delivers in its shortest round trip,
-//! with some over so that more is noticed if there is more (BBR, draft-ietf-ccwg-bbr, without its
+//! Congestion window from rate samples: the octets that the path delivers in its shortest round
+//! trip, and some more, so that a higher rate is detected (BBR, draft-ietf-ccwg-bbr, without its
 //! pacing and its phases).
 
 use super::round::Round;
 use super::{Acked, Controller};
 
 /// cwnd = gain × highest rate of the last rounds × shortest round trip. A loss that is repaired
-/// changes nothing, as it says nothing of the rate; a timeout leaves one segment, and what is
-/// acknowledged lets it grow again.
+/// changes nothing, as it does not indicate the rate; a timeout leaves a window of one segment,
+/// which grows again with acknowledgments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RateSampled {
     cwnd: u32,
     mss: u32,
     round: Round,
-    /// The highest rates of these rounds and of those before, in octets a second.
+    /// Highest rates of the present group of rounds and of the one before, in octets a second.
     highest: [u32; 2],
-    /// Rounds in the first of them.
+    /// Rounds in the present group.
     rounds: u8,
     /// In quarters.
     gain: u8,
 }
 
-/// Rounds after which the highest rate begins anew; it is remembered for as many more.
+/// Rounds in a group; the highest rate of a group is remembered for as many more.
 const ROUNDS: u8 = 8;
-/// In quarters. BBR has twice the product, for receivers that acknowledge late.
+/// In quarters. BBR has twice the product, for receivers that delay acknowledgments.
 const GAIN: u8 = 6;
-/// Segments that may always be in flight: with one there is no more to be noticed.
+/// Segments that may always be in flight: with one, a higher rate could not be detected.
 const LEAST: u32 = 2;
 
 impl RateSampled {
-    /// How many quarters of what the path holds may be in flight; 6 if nobody says otherwise.
+    /// Sets the octets that may be in flight, in quarters of the bandwidth-delay product; default
+    /// 6.
     pub const fn set_gain(&mut self, quarters: u8) {
         self.gain = quarters;
     }
 
-    /// What may be in flight; without bound as long as nothing is known.
+    /// Returns the bound on the octets in flight; none before the first rate sample.
     fn most(&self) -> u32 {
         let [now, before] = self.highest;
         match now.max(before) {
@@ -49,7 +50,7 @@ impl RateSampled {
 
     fn take(&mut self, rate: u32, limited: bool) {
         let [now, before] = &mut self.highest;
-        // Of one that had nothing to send only what is more says something.
+        // Of a sender that had nothing to send, only a higher rate counts.
         if !limited && rate <= *now.max(before) {
             return;
         }
@@ -151,7 +152,7 @@ mod tests {
         steady(&mut cc, 40, 25, 100, 100);
         cc.on_timeout(400, true);
         assert_eq!(cc.window(), 100);
-        // Round trips amid losses are longer, and say nothing.
+        // Round trips during losses are longer and do not count.
         steady(&mut cc, 8, 25, 300, 100);
         assert_eq!(cc.window(), 600);
     }
@@ -171,7 +172,7 @@ mod tests {
         steady(&mut cc, 200, 25, 100, 100);
         let most = cc.slow_start_threshold();
         assert_eq!(most, 600);
-        // The rate falls to a half: the first lower ones are among the last sixteen rounds.
+        // The rate falls to a half: the first lower samples are among the last sixteen rounds.
         cc.rounds = ROUNDS;
         cc.take(2_000, true);
         assert_eq!((cc.highest, cc.slow_start_threshold()), ([2_000, 4_000], most));

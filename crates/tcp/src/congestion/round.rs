@@ -1,33 +1,33 @@
-//! How fast a path delivers and how long it takes: what estimates of its bandwidth are made of.
+//! Delivery rate and shortest round trip of a path, from which its bandwidth is estimated.
 //!
-//! A round begins with an acknowledgment and ends when what was sent after that is acknowledged. So
-//! its rate is a delivery rate of draft-cheng-iccrg-delivery-rate-estimation, one for each round
-//! trip instead of one for each segment; between them no acknowledgment is counted twice, and one
-//! that comes late together with the next counts for the time of both. How fast the segments were
-//! sent is not looked at: it could only make a rate smaller that many acknowledgments at once show,
-//! and a round is never shorter than a round trip.
+//! A round begins with an acknowledgment and ends when data sent after it is acknowledged. Its rate
+//! is a delivery rate of draft-cheng-iccrg-delivery-rate-estimation, one for each round trip
+//! instead of one for each segment. No acknowledgment counts in two rounds, and one that comes
+//! late, together with the next, counts for the time of both. The send rate is not measured: it
+//! could only reduce the rate that many acknowledgments at once show, and a round is never shorter
+//! than a round trip.
 
 use super::Acked;
 use kinglet_time::Instant;
 
-/// The round that goes on.
+/// The round in progress.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Round {
-    /// When it began, if it did.
+    /// Time at which the round began, if it has.
     since: Option<Instant>,
-    /// What was in flight then, in octets.
+    /// Octets in flight at that time.
     before: u32,
-    /// What has been acknowledged since, in octets.
+    /// Octets acknowledged since.
     delivered: u32,
-    /// The shortest round trip in milliseconds; 0 before the first. It is never forgotten: what is
-    /// measured amid losses is a queue, and a way that has grown longer is used less.
+    /// Shortest round trip in milliseconds; 0 before the first. It never expires: longer samples
+    /// during losses measure a queue, and a path that has become longer is merely used less.
     least_ms: u32,
 }
 
 impl Round {
     pub(super) const NONE: Round = Round { since: None, before: 0, delivered: 0, least_ms: 0 };
 
-    /// The rate in octets a second, if a round ends with this acknowledgment.
+    /// Returns the rate in octets a second, if a round ends with this acknowledgment.
     pub(super) fn on_ack(&mut self, acked: &Acked) -> Option<u32> {
         let rtt = u32::try_from(acked.rtt.as_millis()).unwrap_or(u32::MAX);
         if rtt > 0 && (self.least_ms == 0 || rtt < self.least_ms) {
@@ -46,13 +46,13 @@ impl Round {
         rate
     }
 
-    /// What comes next belongs to no round: something was lost, or nothing was to be sent.
+    /// Ends the round without a rate: a segment was lost, or there was nothing to send.
     pub(super) fn interrupt(&mut self) {
         self.since = None;
         self.delivered = 0;
     }
 
-    /// What a path with this rate, in octets a second, holds without a queue, in octets.
+    /// Returns the octets that a path with this rate, in octets a second, holds without a queue.
     pub(super) fn product(&self, rate: u32) -> u32 {
         rate.saturating_mul(self.least_ms) / 1_000
     }

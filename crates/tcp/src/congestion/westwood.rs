@@ -1,13 +1,13 @@
 //! Westwood+ (Mascolo, Grieco, "Performance Evaluation and Comparison of Westwood+, New Reno, and
-//! Vegas TCP", 2004): after a loss the window is what the path was seen to carry, and not the half
-//! of what was in flight.
+//! Vegas TCP", 2004): after a loss the window is the measured capacity of the path, and not half of
+//! the data in flight.
 
 use super::round::Round;
 use super::{Acked, Controller, NewReno};
 
 /// New Reno whose threshold after a loss is the estimated bandwidth times the shortest round trip.
-/// The estimate is of the rates of rounds, filtered twice with a weight of one in eight as Linux
-/// does it (tcp_westwood.c).
+/// The estimate is the rate of rounds, filtered twice with a weight of 1/8 as in Linux
+/// (tcp_westwood.c).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Westwood {
     reno: NewReno,
@@ -18,13 +18,13 @@ pub struct Westwood {
     estimate: u32,
 }
 
-/// One in eight of the new.
+/// Returns the average with a weight of 1/8 for `new`.
 fn filter(old: u32, new: u32) -> u32 {
     old.saturating_sub(old / 8).saturating_add(new / 8)
 }
 
 impl Westwood {
-    /// ssthresh after a loss; that of New Reno as long as nothing is known.
+    /// Sets ssthresh after a loss; without an estimate, that of New Reno stays.
     fn set_threshold(&mut self) {
         if self.estimate > 0 {
             let product = self.round.product(self.estimate);

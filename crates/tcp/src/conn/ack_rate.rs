@@ -21,8 +21,8 @@ impl<C: Controller, A: LossDetection, F: Features, B: Scoreboard + ?Sized> Conne
         F::ACK_RATE && self.params.has(Params::ACK_RATE)
     }
 
-    /// Honours a request of the peer: 0 requests one acknowledgment at once, more one for so many
-    /// full segments from the next segment on.
+    /// Honours a request of the peer: 0 requests one acknowledgment at once; `n` > 0 requests one
+    /// for every `n` full segments, from the next segment on.
     pub(super) fn take_ack_rate(&mut self, segment: &Segment<'_>) {
         let Some(AckRate::Request(rate)) = segment.header.options.ack_rate else { return };
         if !self.uses_ack_rate() || segment.payload.is_empty() {
@@ -52,7 +52,7 @@ impl<C: Controller, A: LossDetection, F: Features, B: Scoreboard + ?Sized> Conne
         if changes { REQUEST_LEN } else { 0 }
     }
 
-    /// Notes that a segment is sent again: the peer may not have received the request for each
+    /// Notes that a segment is sent again, as the peer may not have received the request for each
     /// acknowledgment. If the request for the usual rate is lost, the peer keeps acknowledging each
     /// segment.
     pub(super) fn doubt_request(&mut self) {

@@ -1,11 +1,11 @@
-//! What the options and flags of both SYNs agree upon: the one place for both ways to open.
+//! Options and flags that both SYNs agree upon, for active and passive opens.
 
 use super::ecn::{agrees, is_setup};
 use super::{DEFAULT_PEER_MSS, Params};
 use crate::features::Features;
 use kinglet_wire::tcp::{AckRate, Header};
 
-/// What both sides' SYNs have agreed upon.
+/// Result of the negotiation in both SYNs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Agreed {
     /// MSS of the peer.
@@ -15,14 +15,15 @@ pub(crate) struct Agreed {
     pub(crate) sack: bool,
     /// The peer's TSval, if both sides use timestamps.
     pub(crate) timestamp: Option<u32>,
-    /// Both sides can take marks (RFC 3168).
+    /// Both sides use ECN (RFC 3168).
     pub(crate) ecn: bool,
-    /// Both sides know ACK Rate Request.
+    /// Both sides use ACK Rate Request.
     pub(crate) ack_rate: bool,
 }
 
 impl Agreed {
-    /// What a SYN or SYN-ACK and the settings of this side agree upon; it has `asked` if it opens.
+    /// Returns the result for the peer's SYN or SYN-ACK and the settings of this side, which has
+    /// `asked` if it opens actively.
     //= rfc9293#MUST-15
     //= rfc7323#2.2-2 rfc7323#2.2-3
     pub(crate) fn of<F: Features>(syn: &Header, params: &Params, asked: bool) -> Agreed {
@@ -40,12 +41,13 @@ impl Agreed {
         }
     }
 
-    /// The peer has sent its SYN again, perhaps with less: it may have given up asking for what the
-    /// path seems to drop (RFC 3168 §6.1.1.1; FreeBSD can leave RFC 7323's options out, too).
+    /// Handles a retransmission of the peer's SYN, perhaps with fewer options: the peer may leave
+    /// out requests that the path seems to drop (RFC 3168 §6.1.1.1; FreeBSD can leave RFC 7323's
+    /// options out, too).
     //= rfc3168#6.1.1-5
     pub(crate) fn repeat(&mut self, syn: &Header) {
         let options = &syn.options;
-        // What is echoed must be the SYN that is answered, or it would measure back-off.
+        // The echo must be of the SYN that is answered, or it would measure back-off.
         self.timestamp = self.timestamp.and(options.timestamps.map(|ts| ts.val));
         self.scale = self.scale.and(options.window_scale);
         self.sack &= options.sack_permitted;

@@ -1,4 +1,5 @@
-//! The invariants of a connection as code, for tests: images that do not ask do not contain it.
+//! Check of the invariants of a connection, for tests: images that do not call it do not contain
+//! it.
 
 use super::Connection;
 use super::flags::ConnFlags;
@@ -11,10 +12,10 @@ use crate::send::scoreboard::Scoreboard;
 use crate::state::State;
 
 impl<C: Controller, A: LossDetection, F: Features, B: Scoreboard + ?Sized> Connection<C, A, F, B> {
-    /// Whether everything fits together, which it does between any two calls.
+    /// Checks the invariants, which hold between any two calls.
     ///
     /// # Errors
-    /// What does not.
+    /// The first one that is violated.
     pub(crate) fn check(&self) -> Result<(), Violation> {
         let over = matches!(self.state, State::Closed | State::TimeWait);
         if over || matches!(self.state, State::SynSent | State::SynReceived) {

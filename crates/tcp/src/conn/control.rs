@@ -1,4 +1,4 @@
-//! What an application changes about a connection while it lasts, and how it takes its leave.
+//! Changes to an existing connection by its application, and its release.
 
 use super::flags::ConnFlags;
 use super::{Connection, MIN_MSS, Params, Rtx, Setup};
@@ -11,32 +11,32 @@ use crate::send::scoreboard::Scoreboard;
 use crate::state::State;
 use kinglet_time::{Duration, Expected, Instant};
 
-/// What the choice of a segment size needs to know. Sizes are octets of payload and options.
+/// Input for the choice of a segment size. Sizes are in octets of payload and options.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SegmentLoss {
-    /// The recent share of data segments that had to be sent again, in 1/65,536: about how many
-    /// get lost, wherever on the path. What the link has told of counts a quarter.
+    /// Recent share of retransmissions among data segments, in 1/65,536: an estimate of the loss
+    /// rate of the whole path. A loss that the link has reported counts a quarter.
     pub retransmitted_share: u16,
     /// The segment size in use.
     pub mss: u16,
-    /// The largest one that both sides have announced.
+    /// The largest segment size that both sides have announced.
     pub limit: u16,
     /// Octets of options in every segment.
     pub options: u16,
 }
 
-/// Whether the application still reads.
+/// State of the application as a reader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Reader {
     Present,
-    /// It has released the connection.
+    /// The application has released the connection.
     Gone,
-    /// It has, and the keep-alive timer says until when the connection may last.
+    /// The application has released the connection, and the keep-alive timer limits its duration.
     Lingering,
 }
 
 impl<C: Controller, A: LossDetection, F: Features, B: Scoreboard + ?Sized> Connection<C, A, F, B> {
-    /// Takes over the settings that matter after the handshake.
+    /// Takes over the settings that have an effect after the handshake.
     pub(crate) fn configure(&mut self, now: Instant, config: &ConnectionConfig) {
         let old = self.params;
         self.params = Params::new::<F>(config, old.own_mss);
@@ -57,12 +57,12 @@ impl<C: Controller, A: LossDetection, F: Features, B: Scoreboard + ?Sized> Conne
         self.limit_fin_wait_2(now);
     }
 
-    /// Whether acknowledgments are not put off until there is more to acknowledge.
+    /// Returns whether acknowledgments do not wait for further segments.
     pub(crate) fn acknowledges_every_segment(&self) -> bool {
         self.params.ack_every <= 1
     }
 
-    /// The peer's segments take so many hops.
+    /// Notes that the peer's segments take `hops` hops.
     pub(crate) fn note_distance(&mut self, hops: u8) {
         self.params.note_distance(hops);
     }
@@ -76,8 +76,8 @@ impl<C: Controller, A: LossDetection, F: Features, B: Scoreboard + ?Sized> Conne
         let options = self.rcv.timestamps_len();
         let mss = mss.max(MIN_MSS).min(self.params.own_mss).saturating_sub(options);
         self.snd.mss = mss;
-        // SMSS of RFC 5681 is the largest segment that may be sent: windows do not shrink with
-        // those that are chosen, or a loss would leave two small ones of them.
+        // SMSS of RFC 5681 is the largest segment that may be sent. Windows do not shrink with
+        // smaller sizes that are chosen, or a loss would leave a window of two small segments.
         self.snd.cc.set_mss(u32::from(self.params.own_mss.saturating_sub(options)));
     }
 
@@ -101,28 +101,29 @@ impl<C: Controller, A: LossDetection, F: Features, B: Scoreboard + ?Sized> Conne
         })
     }
 
-    /// Whether an answer is awaited, and when it can be here.
+    /// Returns the time in which a response can arrive, if one is awaited.
     pub(crate) fn expected(&self, epoch: Instant) -> Option<Expected> {
         let probed = self.keep_sent > 0 && self.keep.is_set();
         let missing = self.rcv.rx.has_holes() && self.can_receive_fin();
         let over = matches!(self.state, State::Closed | State::TimeWait);
         let awaited = self.snd.flight() > 0 || probed || missing || self.rcv.ack.awaits_more();
-        // What is to follow will ask for an answer of its own.
+        // A paced segment that is still to follow gets a response of its own.
         let since = self.next_paced().deadline(epoch).unwrap_or(self.last_sent.near(epoch));
         let mut expected = (awaited && !over).then(|| self.snd.rtt.expected(since))?;
-        // The window of reordering is no reason to hurry: its end tells what has arrived.
+        // The end of the reordering window does not shorten the wait: it follows from what has
+        // arrived.
         let timer = self.snd.rtx.deadline(epoch).filter(|_| self.snd.rtx_kind != Rtx::Reordering);
         expected.until = timer.map_or(expected.until, |timer| expected.until.min(timer));
         Some(expected)
     }
 
-    /// Sends now what would be acknowledged later.
+    /// Sends a delayed acknowledgment now.
     pub(crate) fn hurry_ack(&mut self) {
         self.rcv.ack.now |= self.rcv.ack.is_delayed();
     }
 
-    /// CLOSE of RFC 9293 §3.10.4 by an application that will not read any more: RFC 1122
-    /// §4.2.2.13.
+    /// Handles CLOSE (RFC 9293 §3.10.4) of an application that will not read any more (RFC 1122
+    /// §4.2.2.13).
     pub(crate) fn release(&mut self, now: Instant, linger: Option<Duration>) {
         if self.readable() > 0 || linger == Some(Duration::ZERO) {
             return self.abort(ConnectionError::Aborted);
@@ -140,18 +141,18 @@ impl<C: Controller, A: LossDetection, F: Features, B: Scoreboard + ?Sized> Conne
         self.limit_fin_wait_2(now);
     }
 
-    /// Whether the peer has not acknowledged all that is queued.
+    /// Returns whether the peer has not acknowledged all queued octets.
     pub(crate) fn has_queued(&self) -> bool {
         self.queue().len() > 0
     }
 
-    /// Whether the peer's window has no room for a segment.
+    /// Returns whether the peer's window has no room for a segment.
     pub(crate) fn is_held_back(&self) -> bool {
         self.snd.wnd < u32::from(self.snd.mss)
     }
 
-    /// Whether the peer has acknowledged all, and nobody would read what it still sends: the
-    /// connection has no use for its buffers any more.
+    /// Returns whether the connection has no use for its buffers any more: the peer has
+    /// acknowledged everything, and no application reads what it still sends.
     pub(crate) fn is_orphan(&self) -> bool {
         self.reader != Reader::Present && self.state == State::FinWait2
     }

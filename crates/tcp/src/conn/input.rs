@@ -301,7 +301,7 @@ impl<C: Controller, A: LossDetection, F: Features, B: Scoreboard + ?Sized> Conne
             return Err(Discard::AckTooOld);
         }
         let window = match self.take_window(segment, seq, ack) {
-            // What acknowledges the SYN is no duplicate, even if data has been sent since.
+            // The acknowledgment of the SYN is no duplicate, even if data has been sent since.
             WindowChange::None if opens => WindowChange::Other,
             window => window,
         };

@@ -111,10 +111,10 @@ pub(crate) struct Established {
 /// A connection; `C` controls congestion, `A` and `B` detect and repair losses, and `F` selects the
 /// other extensions.
 ///
-/// It has a sending and a receiving half, which know nothing of each other; the other fields belong
-/// to both. The connection does everything that a segment, a timer or the application causes in
-/// both halves, step by step as in the RFCs. Everything that concerns one half alone is a method of
-/// that half.
+/// It has a sending and a receiving half, which are independent of each other; the other fields
+/// belong to both. The connection does everything that a segment, a timer or the application causes
+/// in both halves, step by step as in the RFCs. Everything that concerns one half alone is a method
+/// of that half.
 ///
 /// Small fields come first, and then those that are used most: on ARMv6-M one instruction loads an
 /// octet within 32 of the pointer, half a word within 64 and a word within 128; fields further on

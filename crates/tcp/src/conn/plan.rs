@@ -1,4 +1,5 @@
-//! What a memory plan says of a connection, and how its program does without.
+//! The part of a connection that a memory plan determines, and its use by code that is independent
+//! of the plan.
 
 use super::{Connection, Established, Setup};
 use crate::congestion::Controller;
@@ -10,26 +11,27 @@ use crate::seq::SeqNum;
 use core::ops::{Deref, DerefMut};
 use kinglet_time::Instant;
 
-/// How a plan finds and repairs losses ([`crate::Sizes::Segments`]).
+/// Detection and repair of losses in a plan ([`crate::Sizes::Segments`]).
 ///
-/// * `[SegmentRecord; N]`: every segment in flight has a record. RACK-TLP (RFC 8985) by the peer's
-///   SACK, PRR (RFC 9937), and recoveries that turn out to be needless are taken back (RFC 2883,
-///   3522, 4015, 5682). Of a peer without SACK losses are found as New Reno does.
-/// * `()`: nothing is recorded, and losses are found as New Reno does (RFC 6582) whatever the peer
-///   sends: three duplicates, or the timer, after which all that was in flight goes again but for
-///   what is acknowledged meanwhile. SACK is sent all the same. One segment a round trip is timed
-///   (RFC 6298 §3).
-/// * [`ByTimeout`]: as `()`, but duplicates tell nothing: the timer alone finds losses.
+/// * `[SegmentRecord; N]`: every segment in flight has a record. Losses are detected by RACK-TLP
+///   (RFC 8985) from the peer's SACK and repaired with PRR (RFC 9937), and recoveries that turn out
+///   to be needless are undone (RFC 2883, 3522, 4015, 5682). With a peer without SACK, losses are
+///   detected as in New Reno.
+/// * `()`: nothing is recorded, and losses are detected as in New Reno (RFC 6582), whatever the
+///   peer sends: by three duplicates, or by the timer, after which everything in flight is sent
+///   again unless it is acknowledged meanwhile. SACK is sent all the same. One segment a round trip
+///   is timed (RFC 6298 §3).
+/// * [`ByTimeout`]: as `()`, but duplicates are ignored: only the timer detects losses.
 //= rfc5681#4.3-6
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not recover losses",
     note = "the `recovery` of a plan is `()` or `tcp::ByTimeout`; `segments` records otherwise"
 )]
 pub trait LossRecovery {
-    /// What is known of what is in flight.
+    /// State of the data in flight.
     #[doc(hidden)]
     type Board: Board;
-    /// What is remembered beside.
+    /// State of loss detection in addition to that.
     #[doc(hidden)]
     type LossDetection: LossDetection;
 }
@@ -49,7 +51,8 @@ impl LossRecovery for ByTimeout {
     type LossDetection = ByTimeout;
 }
 
-/// A connection with the memory that a plan gives it; used as one that does not know how much.
+/// A connection with the memory of a plan. It dereferences to a connection that does not depend on
+/// the amount.
 pub(crate) struct Planned<C, R: LossRecovery, F: Features>(
     Connection<C, R::LossDetection, F, R::Board>,
 );
@@ -82,19 +85,19 @@ impl<C, R: LossRecovery, F: Features> DerefMut for Planned<C, R, F> {
     }
 }
 
-/// A scoreboard with as much memory as a plan says.
+/// A scoreboard with the amount of memory that a plan sets.
 pub trait Board: Sized {
-    /// The same if it does not matter how much that is. What connections do is written for this,
-    /// so that an image has it once, however many plans it has.
+    /// The same scoreboard, independent of that amount. The code of connections is written for it,
+    /// so that an image contains it once, however many plans it has.
     type Open: Scoreboard + ?Sized;
 
-    /// Nothing is in flight.
+    /// Creates a scoreboard with nothing in flight.
     fn new(una: SeqNum) -> Self;
-    /// The connection whose this is.
+    /// Returns the connection as one that does not depend on the amount.
     fn open<C, A: LossDetection, F: Features>(
         conn: &Connection<C, A, F, Self>,
     ) -> &Connection<C, A, F, Self::Open>;
-    /// The connection whose this is.
+    /// Returns the connection as one that does not depend on the amount.
     fn open_mut<C, A: LossDetection, F: Features>(
         conn: &mut Connection<C, A, F, Self>,
     ) -> &mut Connection<C, A, F, Self::Open>;

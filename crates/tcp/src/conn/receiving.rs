@@ -78,8 +78,8 @@ impl<F: Features> Receiving<F> {
         u16::try_from(rounded >> self.rx.shift()).unwrap_or(u16::MAX)
     }
 
-    /// Returns the right edge of what is taken: no window field, which rounds up, has told of more
-    /// (RFC 7323 §2.4).
+    /// Returns the right edge of the text that is accepted: no window field, which rounds up, has
+    /// advertised more (RFC 7323 §2.4).
     //= rfc7323#2.4-2 rfc7323#2.4-3
     pub(super) fn edge(&self) -> SeqNum {
         self.nxt.plus(self.wnd().saturating_add(self.slack()).min(self.rx.free()))

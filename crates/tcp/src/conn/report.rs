@@ -1,4 +1,4 @@
-//! What a connection tells of itself.
+//! Snapshots of a connection ([`Info`]).
 
 use super::{Connection, FastOpen, Params, Phase};
 use crate::congestion::Controller;
@@ -10,7 +10,7 @@ use crate::seq::SeqNum;
 use kinglet_time::Instant;
 
 impl<C: Controller, A: LossDetection, F: Features, B: Scoreboard + ?Sized> Connection<C, A, F, B> {
-    /// `epoch` gives the instants kept here their upper halves.
+    /// Returns a snapshot; `epoch` gives the stored instants their upper halves.
     pub(crate) fn info(&self, epoch: Instant) -> Info {
         Info {
             state: self.state,
@@ -66,7 +66,7 @@ impl<C: Controller, A: LossDetection, F: Features, B: Scoreboard + ?Sized> Conne
     }
 }
 
-/// Octets between a SYN and `end`, modulo 2^32.
+/// Returns the octets between a SYN and `end`, modulo 2^32.
 fn distance(syn: SeqNum, end: SeqNum) -> u32 {
     end.value().wrapping_sub(syn.plus(1).value())
 }

@@ -1,6 +1,5 @@
-//! What a connection is set up with: the settings of [`ConnectionConfig`], cut down to what is
-//! used. A listener keeps them for connections to come, in a third of the octets that they take as
-//! they are written.
+//! Setup of a connection: the settings of [`ConnectionConfig`], reduced to the values used. A
+//! listener keeps them for future connections, in a third of the octets of the original.
 
 use crate::config::{ConnectionConfig, Rto};
 use crate::features::Features;
@@ -17,19 +16,19 @@ pub(crate) struct Params {
     pub(super) fin_wait_2_s: u16,
     /// The MSS to announce.
     pub(crate) own_mss: u16,
-    /// The yes-or-no settings, a bit each.
+    /// The boolean settings, one bit each.
     switches: u16,
     pub(super) ack_every: u8,
     pub(super) max_retransmits: u8,
     pub(crate) syn_retries: u8,
     pub(super) keep_probes: u8,
-    /// In segments, and in the upper half the window limit.
+    /// Initial window and, in the upper half, the window limit, both in segments.
     windows: u8,
     pub(super) diffserv: u8,
 }
 
-/// Segments in flight to a neighbour, and over several hops: with more nothing more arrives, or
-/// less (`experiments/design-window`).
+/// Limits of the segments in flight to a neighbour, and over several hops: with more, the goodput
+/// is not higher, or even lower (`experiments/design-window`).
 const NEAR_WINDOW: u8 = 3;
 const FAR_WINDOW: u8 = 2;
 
@@ -41,7 +40,8 @@ impl Params {
     pub(super) const ADAPTIVE_MSS: u16 = 2;
     pub(super) const LINK_LOSSES: u16 = 4;
     pub(crate) const TIMESTAMPS: u16 = 8;
-    /// Until the handshake: it is offered. After it: both sides use it. So are the ACK rates.
+    /// Before the end of the handshake: it is offered. After it: both sides use it. The same
+    /// applies to `ACK_RATE`.
     pub(crate) const SACK: u16 = 16;
     pub(super) const RANDOM_BACKOFF: u16 = 32;
     pub(super) const ECN: u16 = 64;
@@ -113,12 +113,12 @@ impl Params {
         acks | if slow { Params::SLOW_RECOVERY } else { 0 } | rto | near
     }
 
-    /// In segments; 0 for those of RFC 5681.
+    /// Returns the initial window in segments; 0 for that of RFC 5681.
     pub(super) const fn initial_window(&self) -> u8 {
         self.windows & 15
     }
 
-    /// The peer's segments take so many hops.
+    /// Notes that the peer's segments take `hops` hops.
     pub(super) fn note_distance(&mut self, hops: u8) {
         if self.has(Params::BY_DISTANCE) {
             let limit = if hops > 1 { FAR_WINDOW } else { NEAR_WINDOW };
@@ -126,12 +126,12 @@ impl Params {
         }
     }
 
-    /// What the window is limited to, in segments, if it is.
+    /// Returns the limit of the window in segments, if there is one.
     pub(super) fn window_limit<F: Features>(&self) -> Option<u8> {
         Some(self.windows >> 4).filter(|&limit| F::WINDOW_LIMIT && limit > 0)
     }
 
-    /// What RTO follows from.
+    /// Returns the rule that sets the RTO.
     pub(super) fn rto<F: Features>(&self) -> Rto {
         match self.switches & Params::RTO_MASK {
             _ if !F::RTO_RULES => Rto::RoundTrips,
@@ -151,7 +151,7 @@ impl Params {
     }
 }
 
-/// What a connection is set up with; a listener keeps it for those to come.
+/// Setup of a connection; a listener keeps it for future connections.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Setup {
     pub(crate) params: Params,

@@ -1,15 +1,15 @@
-//! The invariants of an endpoint as code, for tests.
+//! Check of the invariants of an endpoint, for tests.
 
 use super::{Endpoint, Peer, Sizes};
 use crate::error::Violation;
 use kinglet_mem::Array;
 
 impl<K: Peer, S: Sizes> Endpoint<K, S> {
-    /// Whether everything fits together, which it does between any two calls whatever they bring.
-    /// For tests, after each step: it costs nothing where it is not called.
+    /// Checks the invariants, which hold between any two calls whatever their arguments. For tests,
+    /// after each step: it costs nothing in an image that does not call it.
     ///
     /// # Errors
-    /// What does not.
+    /// The first one that is violated.
     pub fn check(&self) -> Result<(), Violation> {
         let slots = self.slots.as_slice();
         for (index, slot) in slots.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! What an application changes about a connection while it lasts.
+//! Changes to an existing connection by its application.
 
 use super::ready::EntryFlags;
 use super::{Endpoint, EntryOf, Handle, Peer, Sizes};
@@ -9,7 +9,7 @@ use kinglet_mem::Array;
 use kinglet_time::{Duration, Expected, Instant};
 
 impl<K: Peer, S: Sizes> Endpoint<K, S> {
-    /// A connection of which something is to be changed; it is polled afterwards.
+    /// Returns a connection that is about to change; it is polled afterwards.
     fn touched(&mut self, handle: Handle) -> Result<&mut EntryOf<K, S>, InvalidHandle> {
         let slot = self.slot_mut(handle).ok_or(InvalidHandle)?;
         let entry = slot.entry.as_mut().ok_or(InvalidHandle)?;
@@ -17,14 +17,14 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         Ok(entry)
     }
 
-    /// Changes the settings of a connection, whether it was opened or accepted. All of
-    /// [`ConnectionConfig`] counts from now on but what the handshake agrees upon or has used:
+    /// Changes the settings of a connection, whether it was opened or accepted. All fields of
+    /// [`ConnectionConfig`] take effect except those that the handshake agrees upon or has used:
     /// `mss` (see [`Endpoint::set_mss`]), buffers, timestamps, SACK, `rto_initial` and
     /// `initial_window`. Usual changes:
     ///
     /// | socket option | field |
     /// |---|---|
-    /// | `TCP_NODELAY` | `nagle: false`; what Nagle's algorithm has held back leaves |
+    /// | `TCP_NODELAY` | `nagle: false`; data that Nagle's algorithm has held back leaves |
     /// | `TCP_QUICKACK` | `delayed_ack: Duration::ZERO`; once: [`Endpoint::acknowledge`] |
     /// | `SO_KEEPALIVE`, `TCP_KEEPIDLE`, … | `keepalive`; idle time counts from this call |
     /// | `TCP_USER_TIMEOUT` | `user_timeout` |
@@ -44,10 +44,10 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         Ok(())
     }
 
-    /// Changes how large segments to the peer are, in octets of payload and options together: at
-    /// least 64, and never more than what both sides have announced (RFC 9293 §3.7.1). Segments
-    /// in flight stay as they are; what has to be sent again may be cut anew. Nothing happens
-    /// before the handshake has ended.
+    /// Changes the size of segments to the peer, in octets of payload and options together: at
+    /// least 64, and at most what both sides have announced (RFC 9293 §3.7.1). Segments in flight
+    /// keep their size; retransmissions may be cut differently. The call has no effect before the
+    /// handshake has ended.
     ///
     /// # Errors
     /// [`InvalidHandle`].
@@ -56,9 +56,8 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         Ok(())
     }
 
-    /// Tells how many transmissions segments of `peer` take to get here, at the least one: whoever
-    /// carries them may know. Connections with
-    /// [`window_by_distance`](ConnectionConfig::window_by_distance) go by it.
+    /// Reports the number of hops from `peer`, at least one, if the caller knows it. Connections
+    /// with [`window_by_distance`](ConnectionConfig::window_by_distance) use it.
     pub fn note_distance(&mut self, peer: &K, hops: u8) {
         let entries = self.slots.as_mut_slice().iter_mut().filter_map(|slot| slot.entry.as_mut());
         for entry in entries.filter(|entry| entry.peer == *peer) {
@@ -66,22 +65,22 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         }
     }
 
-    /// The congestion control of a connection, for a controller that has something to be set.
+    /// Returns the congestion control of a connection, for a controller with settings of its own.
     pub fn congestion(&mut self, handle: Handle) -> Option<&mut S::Congestion> {
         let entry = self.slot_mut(handle)?.entry.as_mut()?;
         Some(entry.conn.congestion())
     }
 
-    /// What the owner of the endpoint, who knows what a segment costs and how it gets lost, needs
-    /// to choose a segment size for [`Endpoint::set_mss`]; `None` if the connection's
-    /// `adaptive_mss` is off or it has not been established yet. To be asked with every segment
-    /// that leaves; there is something to be decided only with every 16th.
+    /// Returns the input for the choice of a segment size for [`Endpoint::set_mss`]. The owner of
+    /// the endpoint, which knows the cost and the losses of segments, calls it with every segment
+    /// that leaves. `None` with all but every 16th segment, if the connection's `adaptive_mss` is
+    /// off, and before the connection is established.
     pub fn segment_loss(&self, handle: Handle) -> Option<SegmentLoss> {
         self.entry(handle)?.conn.segment_loss()
     }
 
-    /// Sends nothing more on a connection for `gap`, unless nothing is in flight: its owner, who
-    /// knows the link, sees that others need the air. With pacing the longer of two gaps holds.
+    /// Sends nothing more on a connection for `gap`, unless nothing is in flight: the owner of the
+    /// endpoint leaves the channel to other nodes. With pacing the longer of the two gaps applies.
     ///
     /// # Errors
     /// [`InvalidHandle`].
@@ -95,31 +94,33 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         Ok(())
     }
 
-    /// What is expected from the peer of a connection: an acknowledgment, the answer to a SYN or a
-    /// probe, the text that is missing below what has arrived, or what an acknowledgment lets it
-    /// send. `None` if nothing is: TCP has no reason to listen then (the application may have).
+    /// Returns the time in which a segment of the peer is expected: an acknowledgment, the response
+    /// to a SYN or a probe, text missing below text that has arrived, or text that an
+    /// acknowledgment lets the peer send. `None` if none is expected: TCP has no reason to listen
+    /// then (the application may have).
     ///
-    /// It can be here from SRTT − 4·RTTVAR to SRTT + max(`rto_min`, 4·RTTVAR), the RTO without
-    /// back-off, or to the end of the timer that would send again, if that is sooner. That includes
-    /// the time for which the peer may delay its acknowledgment. Who wants no needless
-    /// retransmission listens before; afterwards it is likely that something got lost, and the next
-    /// event is this side's own timer ([`Endpoint::deadline`]).
+    /// It can arrive from SRTT − 4·RTTVAR to SRTT + max(`rto_min`, 4·RTTVAR), the RTO without
+    /// back-off, or until the timer for a retransmission expires, if that is sooner. That includes
+    /// the time for which the peer may delay its acknowledgment. A node that listens for that time
+    /// avoids needless retransmissions. Afterwards a loss is likely, and the next event is this
+    /// side's own timer ([`Endpoint::deadline`]).
     ///
-    /// A peer that has not pushed its last text, or has filled the segment, has probably more to
-    /// send. That is expected from when it was acknowledged until one RTO later, and then no
-    /// longer: what comes after a longer pause looks like what nobody can foretell.
+    /// A peer whose last segment was without PSH, or full, probably has more to send. That text is
+    /// expected from the acknowledgment until one RTO later, and no longer: text after a longer
+    /// pause cannot be predicted.
     pub fn expected(&self, handle: Handle) -> Option<Expected> {
         self.entry(handle)?.conn.expected(self.epoch)
     }
 
-    /// What is expected from any peer, handshakes included: a device that sleeps listens at least
-    /// from the earliest `from` to the latest `until`.
+    /// Returns the time in which a segment of any peer is expected, handshakes included: a sleepy
+    /// device listens at least from the earliest `from` to the latest `until`.
     pub fn expected_by_any(&self) -> Option<Expected> {
         self.expected_by_each().flatten().reduce(Expected::and)
     }
 
-    /// What is expected by each: first the places for connections, then those for handshakes that
-    /// peers have begun. A connection keeps its place for as long as its handle is valid.
+    /// Returns the expected times one by one: first for the places of connections, then for those
+    /// of handshakes that peers have begun. A connection keeps its place for as long as its handle
+    /// is valid.
     pub fn expected_by_each(&self) -> impl Iterator<Item = Option<Expected>> {
         let connections = self.slots.as_slice().iter();
         let connections = connections.map(|slot| slot.entry.as_ref()?.conn.expected(self.epoch));
@@ -128,19 +129,19 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         connections.chain(half_open.map(|h| h.as_ref()?.expected(listeners, self.epoch)))
     }
 
-    /// Whether the peer's window has no room for a segment, as that of one whose application does
-    /// not read.
+    /// Returns whether the peer's window has no room for a segment, for example because its
+    /// application does not read.
     pub fn is_held_back(&self, handle: Handle) -> bool {
         self.entry(handle).is_some_and(|entry| entry.conn.is_held_back())
     }
 
-    /// Whether octets of the application are queued that the peer has not acknowledged.
+    /// Returns whether octets of the application are queued that the peer has not acknowledged.
     pub fn has_queued(&self, handle: Handle) -> bool {
         self.entry(handle).is_some_and(|entry| entry.conn.has_queued())
     }
 
-    /// Acknowledges now what has arrived, instead of waiting for more (Linux: setting
-    /// `TCP_QUICKACK`). Nothing is sent if nothing is owed.
+    /// Acknowledges received text now, instead of waiting for more (Linux: setting `TCP_QUICKACK`).
+    /// Nothing is sent if no acknowledgment is owed.
     ///
     /// # Errors
     /// [`InvalidHandle`].
@@ -149,15 +150,15 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         Ok(())
     }
 
-    /// Leaves a connection for good, as `close(2)` does: what is queued is sent, then FIN, and the
-    /// application will not read any more. If something is unread, or text arrives later, the peer
-    /// gets an RST, because it would take its text for delivered (RFC 1122 §4.2.2.13, RFC 9293
-    /// SHLD-3, RFC 2525 §2.17).
+    /// Releases a connection, as `close(2)` does: queued data is sent, then FIN, and the
+    /// application does not read any more. If received text is unread, or text arrives later, the
+    /// peer gets an RST, because it would otherwise consider its text delivered (RFC 1122
+    /// §4.2.2.13, RFC 9293 SHLD-3, RFC 2525 §2.17).
     ///
-    /// `linger` bounds how long that may take until the peer has acknowledged everything and
-    /// closed too; then it gets an RST. Zero is [`Endpoint::abort`] at once, `None` leaves the
-    /// bounds to the settings (`max_retransmits`, `user_timeout`, `fin_wait_2`). The handle can
-    /// still be asked what became of the connection until its slot is used again.
+    /// `linger` bounds the time until the peer has acknowledged everything and closed too; after it
+    /// the peer gets an RST. Zero means [`Endpoint::abort`] at once; with `None` the bounds are
+    /// those of the settings (`max_retransmits`, `user_timeout`, `fin_wait_2`). The handle still
+    /// gives the state of the connection until its slot is used again.
     ///
     /// # Errors
     /// [`InvalidHandle`].

@@ -1,9 +1,10 @@
-//! TCP Fast Open (RFC 7413): a server's cookies, and what a client remembers of its servers.
+//! TCP Fast Open (RFC 7413): the cookies of a server, and the records that a client keeps of its
+//! servers.
 //!
-//! A cookie proves that its bearer has once received something at its address, so that data in its
-//! SYN can be taken and answered before the handshake is over. A SYN that the network repeats may
-//! hand that data to the application twice (§6.1), which is why both sides have to ask for it. How
-//! much strangers with cookies can keep busy is bounded by [`crate::ListenConfig`].
+//! A cookie proves that a client has received a segment at its address before, so the data in its
+//! SYN can be accepted and answered before the handshake is over. A SYN that the network duplicates
+//! may deliver that data to the application twice (§6.1), so both sides must enable Fast Open.
+//! [`crate::ListenConfig`] bounds the number of such connections.
 
 use super::isn::Purpose;
 use super::ready::EntryFlags;
@@ -18,22 +19,24 @@ use kinglet_wire::tcp::{Cookie, Flags, Segment};
 /// A cookie is valid in its period of 2^36 µs, or 19 hours, and in the next one (§4.1.2, 5).
 const PERIOD_BITS: u32 = 36;
 
-/// How long a client does without after a negative response (§4.1.3.1, "at least temporarily"): the
-/// server does not take the data, it is refused, or nothing answers at all.
+/// Time for which a client does not use Fast Open after a negative response (§4.1.3.1, "at least
+/// temporarily"): the server does not accept the data, or refuses the connection, or there is no
+/// response at all.
 const HOLD: Duration = Duration::from_secs(600);
 
-/// How long it does without after SYNs in a row that a plain one had to follow: this, doubled with
-/// each of them. One alone may be any frame lost on a radio link, while a path that drops such SYNs
-/// drops the next one too: it costs nothing, as in Linux (`tcp_fastopen_cookie_check`).
+/// Time for which a client does not use Fast Open after several SYNs in a row that had to be
+/// followed by a plain one: this, doubled with each of them. A single one may be a frame lost on a
+/// radio link, while a path that drops such SYNs drops the next one too. So a single one has no
+/// effect, as in Linux (`tcp_fastopen_cookie_check`).
 const PAUSE: Duration = Duration::from_secs(60);
 /// The longest pause is an hour.
 const MOST_DOUBLED: u8 = 6;
 
-/// How long a connection that was reset counts as one still opening (§5.1): 2^26 µs, or 67 s, half
-/// of it on average.
+/// Time for which a connection that was reset counts as still opening (§5.1): at most 2^26 µs, or
+/// 67 s, and half of it on average.
 const RESET_BITS: u32 = 26;
 
-/// What a client knows of the Fast Open of a server.
+/// Record that a client keeps about Fast Open with a server.
 #[derive(Clone, Copy, Debug)]
 pub struct KnownServer<K> {
     peer: K,
@@ -41,9 +44,9 @@ pub struct KnownServer<K> {
     port: u16,
     mss: u16,
     cookie: Cookie,
-    /// After a failure, when to try again.
+    /// Time of the next try after a failure.
     retry_at: Instant,
-    /// SYNs with a cookie in a row that were not answered in time.
+    /// Number of SYNs with a cookie in a row that were not answered in time.
     losses: u8,
 }
 
@@ -52,8 +55,8 @@ impl<K: Peer> KnownServer<K> {
         self.port == port && self.peer == *peer
     }
 
-    /// What the SYN to a server shall carry: a cookie, perhaps the empty one, with the segment size
-    /// that the server can take. `None`: nothing now.
+    /// Returns the offer in the SYN to a server: a cookie, perhaps the empty one, with the segment
+    /// size that the server can take. `None`: no Fast Open at present.
     //= rfc7413#4.1.3.1-2 rfc7413#4.2.1-1 rfc7413#4.2.2-1
     pub(super) fn offer(
         table: &[Option<Self>],
@@ -69,8 +72,8 @@ impl<K: Peer> KnownServer<K> {
     }
 }
 
-/// How many connections have been reset while opening: a period's number modulo 16 and the count
-/// in it.
+/// Number of connections that were recently reset while opening: a period's number modulo 16 and
+/// the count in it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Resets(u8);
 
@@ -89,11 +92,11 @@ impl Resets {
 }
 
 impl<K: Peer, S: Sizes> Endpoint<K, S> {
-    /// Without a place to remember servers in, an image has no code of a client either.
+    /// Presence of places to remember servers; without them an image has no code of a client.
     pub(super) const REMEMBERS: bool = S::Features::FAST_OPEN && S::Servers::<K>::LEN > 0;
 
-    /// Whether data written now to a new connection with this server would leave in the SYN: its
-    /// cookie is known, and nothing has gone wrong with it of late (RFC 7413 §4.1.3).
+    /// Returns whether data written now to a new connection with this server would leave in the
+    /// SYN: its cookie is known, and Fast Open has not failed recently (RFC 7413 §4.1.3).
     pub fn has_fast_open_cookie(&self, now: Instant, peer: &K, port: u16) -> bool {
         let offer = KnownServer::offer(self.servers.as_slice(), now, peer, port);
         offer.is_some_and(|(cookie, _)| !cookie.is_request())
@@ -118,8 +121,8 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         valid(period) || period.checked_sub(1).is_some_and(valid)
     }
 
-    /// "Server: Receiving SYN" of §4.2.2: opens a connection that takes the SYN's data at once.
-    /// `false`: the SYN is to be treated as any other.
+    /// "Server: Receiving SYN" of §4.2.2: opens a connection that accepts the SYN's data at once.
+    /// Returns `false` if the SYN is to be treated as any other.
     //= rfc7413#4.2-3
     pub(super) fn open_early(
         &mut self,
@@ -145,14 +148,16 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         true
     }
 
-    /// PendingFastOpenRequests, and what was reset of late (§5.1), on whatever port.
+    /// Returns PendingFastOpenRequests of a port, plus the connections that were recently reset
+    /// (§5.1), on any port.
     fn opening_early(&self, now: Instant, port: u16) -> usize {
         let entries = self.slots.as_slice().iter().filter_map(|s| s.entry.as_ref());
         let opening = entries.filter(|e| e.local_port == port && e.conn.is_opening_early());
         opening.count().saturating_add(usize::from(self.resets.count(now)))
     }
 
-    /// What a segment has meant to an opening connection that was so far with Fast Open.
+    /// Updates the records after a segment of an opening connection, whose Fast Open state was
+    /// `before`.
     //= rfc7413#4.1.1-3
     pub(super) fn after_fast_open(
         &mut self,
@@ -166,11 +171,12 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         match (before, conn.state()) {
             (FastOpen::Accepted, State::Closed) => self.resets.add(now),
             (_, State::SynSent | State::SynReceived | State::Closed) | (FastOpen::Accepted, _) => {}
-            // §4.1.1: what ends a simultaneous open may have no SYN, and then the options of none.
+            // §4.1.1: the segment that ends a simultaneous open may have no SYN, and then no
+            // options of a SYN.
             _ if !Self::REMEMBERS || !segment.header.flags.contains(Flags::SYN) => {}
             _ => {
                 let accepted = conn.fast_open() == FastOpen::Accepted;
-                // The answer to a plain SYN says nothing.
+                // The response to a plain SYN does not count.
                 if accepted || before != FastOpen::Lost {
                     self.learn_from_syn_ack(now, (*peer, *remote_port), accepted, segment);
                 }
@@ -200,7 +206,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         });
     }
 
-    /// A SYN that was to open fast was not answered in time.
+    /// Counts a SYN with Fast Open that was not answered in time.
     //= rfc7413#4.1.3.1-1 rfc7413#4.2.1-3
     pub(super) fn count_syn_loss(&mut self, now: Instant, peer: &K, port: u16) {
         let known = self.known_server(peer, port);
@@ -212,7 +218,8 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         self.remember_server(KnownServer { losses, retry_at, ..known });
     }
 
-    /// A server is not there, or refuses: what is next to it gets a plain SYN.
+    /// Suspends Fast Open with a server that is unreachable or refuses: the next SYN is a plain
+    /// one.
     //= rfc7413#4.1.3.1-1
     pub(super) fn hold_fast_open(&mut self, now: Instant, peer: &K, port: u16) {
         let known = self.known_server(peer, port);
@@ -231,7 +238,8 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         })
     }
 
-    /// Replaces the record of this server, or takes an empty one, or the others' in turn.
+    /// Replaces the record of this server if there is one, otherwise an empty record, otherwise
+    /// those of other servers by round robin.
     //= rfc7413#4.1.3-1
     fn remember_server(&mut self, known: KnownServer<K>) {
         let next_connection = usize::from(self.next_server);

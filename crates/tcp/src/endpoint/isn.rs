@@ -10,7 +10,8 @@ use kinglet_mem::Array;
 use kinglet_random::SipHash24;
 use kinglet_time::Instant;
 
-/// What a hash is for; part of its input, so that one purpose tells nothing about another.
+/// Purpose of a hash; part of its input, so that the hashes of one purpose reveal nothing about
+/// another.
 #[derive(Clone, Copy)]
 #[repr(u8)]
 pub(super) enum Purpose {
@@ -60,13 +61,13 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         low_half(self.keyed_hash(Purpose::Timestamp, peer, local_port, remote_port, &[]))
     }
 
-    /// A port that, with this peer and remote port, names no other connection: "simple hash-based
-    /// port selection", where each use moves on by one.
+    /// Returns a port that, with this peer and remote port, identifies no other connection: "simple
+    /// hash-based port selection", which advances by one with each use.
     pub(super) fn ephemeral_port(&mut self, peer: &K, remote_port: u16) -> Option<u16> {
         let first = self.config.ephemeral_first;
         let count = u32::from(self.config.ephemeral_last.saturating_sub(first)).saturating_add(1);
         let offset = low_half(self.keyed_hash(Purpose::Port, peer, 0, remote_port, &[]));
-        // At most one more than there are names that can be taken.
+        // At most one more than the number of names that can be in use.
         let tries = S::Connections::<K>::LEN
             .saturating_add(S::HalfOpen::<K>::LEN)
             .saturating_add(S::TimeWait::<K>::LEN)
@@ -84,7 +85,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         None
     }
 
-    /// Whether a connection, a half-open one, one in TIME-WAIT or a listener has this name.
+    /// Returns whether a connection, a half-open one, one in TIME-WAIT or a listener has this name.
     fn is_taken(&self, peer: &K, local: u16, remote: u16) -> bool {
         self.slots.as_slice().iter().any(|s| s.matches(peer, local, remote))
             || self.find_half_open(peer, local, remote).is_some()

@@ -1,4 +1,5 @@
-//! The way out: one segment at a time, connections in turn, answers to strangers first.
+//! Output: one segment at a time, first those that belong to no connection, then those of the
+//! connections by round robin.
 
 use super::{Endpoint, Entry, Handle, HeaderBytes, KnownServer, Packet, PayloadRef, Peer, Sizes};
 use crate::conn::{Emission, FastOpen};
@@ -11,10 +12,10 @@ use kinglet_wire::Ecn;
 use kinglet_wire::checksum::{Accumulator, add};
 use kinglet_wire::tcp::{Flags, Header, MAX_HEADER_LEN, Options, set_checksum};
 
-/// Congestion notification and differentiated services of a segment that is no connection's.
+/// ECN codepoint and differentiated services of a segment that belongs to no connection.
 const PLAIN: (Ecn, u8) = (Ecn::NotEct, 0);
 
-/// A header that says nothing yet.
+/// An empty header.
 const EMPTY: Header = Header {
     src_port: 0,
     dst_port: 0,
@@ -27,11 +28,11 @@ const EMPTY: Header = Header {
 };
 
 impl<K: Peer, S: Sizes> Endpoint<K, S> {
-    /// Whether acknowledgments may have to wait.
+    /// True if acknowledgments may have to wait.
     const HOLDS_ACKS: bool = <S::Features as Features>::LateAcks::<()>::LEN > 0;
 
-    /// The next segment to send, or `None` until something happens. A segment that is handed out
-    /// counts as sent.
+    /// Returns the next segment to send, or `None` until something happens. A segment that is
+    /// handed out counts as sent.
     #[inline(never)]
     pub fn poll_packet(&mut self, now: Instant) -> Option<Packet<K>> {
         self.keep_time(now);
@@ -42,7 +43,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
                 return packet;
             }
         }
-        // Each round ends with a segment, or there is one less to be asked.
+        // Each round ends with a segment, or makes one connection idle.
         loop {
             let index = self.find_awake()?;
             if self.is_idle(now, index) {
@@ -56,12 +57,12 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         }
     }
 
-    /// The next connection whose turn it is to be asked for a segment.
+    /// Returns the next connection, by round robin, that may have a segment to send.
     fn find_awake(&self) -> Option<usize> {
         let slots = self.slots.as_slice();
         let mut index = usize::from(self.next_connection);
         for _ in slots {
-            // No remainder, which has to be computed by division.
+            // No remainder, which would take a division.
             index = if index < slots.len() { index } else { 0 };
             let entry = slots.get(index).and_then(|slot| slot.entry.as_ref());
             if entry.is_some_and(|entry| entry.flags.is_awake()) {
@@ -72,8 +73,8 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         None
     }
 
-    /// Whether a connection has nothing to send, as after most of what it has received: then no
-    /// header need be made for it.
+    /// Returns whether a connection has nothing to send, as after most received segments: then no
+    /// header needs to be made for it.
     fn is_idle(&mut self, now: Instant, index: usize) -> bool {
         self.due.set(None);
         let entry = self.slots.as_mut_slice().get_mut(index).and_then(|slot| slot.entry.as_mut());
@@ -86,7 +87,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         })
     }
 
-    /// What is no connection's: answers to strangers, TIME-WAIT, handshakes.
+    /// Returns the next segment that belongs to no connection: replies, TIME-WAIT, handshakes.
     #[inline(never)]
     fn poll_answer(&mut self, now: Instant) -> Option<Packet<K>> {
         let mut header = EMPTY;
@@ -115,7 +116,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         emission
     }
 
-    /// What a client that opens fast adds to its SYN, and learns when it is lost.
+    /// Adds Fast Open to the SYN of a client, and notes the loss of such a SYN.
     //= rfc7413#4.2.1-2 rfc7413#4.2.2-2
     #[inline(never)]
     fn poll_fast_open(
@@ -163,7 +164,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         Some(self.finish(peer, header, payload, marks, sum.sum()))
     }
 
-    /// A segment leaves.
+    /// Counts a segment that leaves, and completes it.
     fn finish(
         &mut self,
         peer: K,
@@ -200,7 +201,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
 }
 
 impl<K: Peer> Packet<K> {
-    /// Makes octets of a header and completes the checksum, given that of the payload.
+    /// Converts a header to octets and completes the checksum, given that of the payload.
     #[inline(never)]
     fn new(
         peer: K,

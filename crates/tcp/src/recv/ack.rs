@@ -46,8 +46,8 @@ const MORE: u8 = 0x80;
 const IN_VAIN: u8 = PIPELINES;
 const ONE_IN_VAIN: u8 = 0x20;
 /// Value of these bits from when on two segments have shared an acknowledgment: the peer does not
-/// wait for each. Over many hops, or beside other transfers, its segments come further apart than
-/// any delay.
+/// wait for each. Over many hops, or with other transfers on the channel, its segments come further
+/// apart than any delay.
 const PIPELINES: u8 = 0x60;
 /// Bits of it that count segments.
 const COUNT: u8 = 0x1f;
@@ -261,7 +261,7 @@ mod tests {
             for _ in 0..2 {
                 assert_eq!(delay_of_one(&mut ack, &mut now), 100);
             }
-            // The acknowledgment goes with text.
+            // The acknowledgment leaves with text.
             ack.received(now, 100, 1_000, DELAY);
             ack.sent();
         }

@@ -1,5 +1,5 @@
-//! What waits to be sent or acknowledged: octets from SND.UNA on, copied ones in a ring and, by
-//! reference, pieces of constant data between them.
+//! Send queue: the octets from SND.UNA on, which wait to be sent or acknowledged. Copied octets are
+//! in a ring; pieces of constant data between them are kept by reference.
 
 use crate::features::Place;
 use crate::seq::SeqNum;
@@ -38,16 +38,16 @@ pub(crate) struct Stored<'a> {
 /// The queue holds less than half of the sequence space, FIN and window included.
 const MAX_QUEUE: u32 = 1 << 30;
 
-/// Where the octets of the send queue are. Ring and pieces belong to the connection's slot.
+/// Places of the octets of the send queue. Ring and pieces belong to the connection's slot.
 ///
-/// What is in no piece is in the ring, in order, so that nothing has to say where the ring's parts
-/// of the stream begin.
+/// All octets that are in no piece are in the ring, in order, so the beginnings of the ring's parts
+/// of the stream need not be stored.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SendBuffer<P> {
-    /// Place in the ring of the first octet that is there, below `capacity`.
+    /// Place in the ring of its first octet, below `capacity`.
     head: P,
     capacity: P,
-    /// How many octets are in the ring; the others are in pieces.
+    /// Number of octets in the ring; the others are in pieces.
     in_ring: P,
 }
 
@@ -66,9 +66,9 @@ impl Span {
         self.end.value().wrapping_sub(self.start.value())
     }
 
-    /// How far behind the start `seq` is, if the next `len` octets are all held.
+    /// Returns the distance from the start to `seq`, if the next `len` octets are all held.
     fn offset_of(self, seq: SeqNum, len: usize) -> Option<u32> {
-        // What is before the start is far behind it.
+        // A number before the start is far behind it modulo 2^32.
         let at = seq.value().wrapping_sub(self.start.value());
         (len <= self.len().checked_sub(at)? as usize).then_some(at)
     }
@@ -80,7 +80,7 @@ impl<P: Place> SendBuffer<P> {
         SendBuffer { head: P::of(0), capacity, in_ring: P::of(0) }
     }
 
-    /// Whether what is in the ring has room there, and is no more than all.
+    /// Returns whether the octets in the ring fit there, and are not more than the whole queue.
     pub(crate) fn fits(&self, span: Span) -> bool {
         self.in_ring.get() <= self.capacity.get().min(span.len())
     }
@@ -90,7 +90,7 @@ impl<P: Place> SendBuffer<P> {
         self.capacity.get()
     }
 
-    /// How many octets can be copied into the ring.
+    /// Returns the number of octets that can be copied into the ring.
     pub(crate) fn room(&self) -> usize {
         self.capacity.get().saturating_sub(self.in_ring.get()) as usize
     }
@@ -146,8 +146,8 @@ impl<P: Place> SendBuffer<P> {
         span.len() > self.in_ring.get()
     }
 
-    /// Gives the octets `seq..seq+len` to `take`, run by run, at most two for the ring and each
-    /// piece; `None`, and nothing is given, if any of them is not held.
+    /// Passes the octets `seq..seq+len` to `take`, run by run, at most two for the ring and each
+    /// piece. Returns `None`, and passes nothing, if any of them is not held.
     pub(crate) fn read(
         &self,
         stored: Stored<'_>,
@@ -173,8 +173,8 @@ impl<P: Place> SendBuffer<P> {
         Some(())
     }
 
-    /// Copies the octets from `seq` on to `out`, as many as that has; `None`, and `out` is as it
-    /// was, if any of them is not held.
+    /// Copies the octets from `seq` on to `out`, as many as it has room for. Returns `None`, and
+    /// leaves `out` unchanged, if any of them is not held.
     pub(crate) fn copy_to(
         &self,
         stored: Stored<'_>,
@@ -193,7 +193,7 @@ impl<P: Place> SendBuffer<P> {
         Some(())
     }
 
-    /// The same from the octet `at` on, where some may be in pieces.
+    /// As [`SendBuffer::copy_to`] from the octet `at` on, where some may be in pieces.
     #[inline(never)]
     fn copy_mixed(&self, stored: Stored<'_>, span: Span, at: u32, out: &mut [u8]) -> Option<()> {
         let mut done = 0_usize;
@@ -230,7 +230,8 @@ impl<P: Place> SendBuffer<P> {
         Some(())
     }
 
-    /// What is stored in one stretch from the octet `at` on, in one pass over the pieces.
+    /// Returns the octets that are stored in one stretch from the octet `at` on, in one pass over
+    /// the pieces.
     fn run<'a>(&self, stored: Stored<'a>, span: Span, at: u32) -> &'a [u8] {
         let (mut in_ring, mut end) = (at, span.len());
         for piece in stored.pieces.iter().filter(|piece| !piece.data().is_empty()) {
@@ -249,7 +250,8 @@ impl<P: Place> SendBuffer<P> {
         stored.ring.get(place..place.saturating_add(len)).unwrap_or_default()
     }
 
-    /// The place of the octet `offset` after the first in the ring; `offset` is at most `capacity`.
+    /// Returns the place of the octet `offset` after the first in the ring; `offset` is at most
+    /// `capacity`.
     fn index(&self, offset: u32) -> usize {
         // Neither is more than 2^30.
         let place = self.head.get().wrapping_add(offset);
@@ -257,7 +259,7 @@ impl<P: Place> SendBuffer<P> {
     }
 }
 
-/// Copies what begins with `run`, at the end of `ring`, and goes on at its beginning.
+/// Copies the octets that begin with `run`, at the end of `ring`, and continue at its beginning.
 #[inline(never)]
 fn copy_wrapped(ring: &[u8], run: &[u8], out: &mut [u8]) -> Option<()> {
     let (head, tail) = out.split_at_mut_checked(run.len())?;

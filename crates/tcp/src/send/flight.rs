@@ -581,14 +581,14 @@ mod tests {
     }
 
     proptest! {
-        /// With room for all it knows what a map of octets knows.
+        /// With room for all records the table agrees with a map of octets.
         #[test]
         fn the_table_agrees_with_octets(steps in proptest::collection::vec(step(), 1..60)) {
             play::<120>(&steps, true)?;
         }
 
-        /// However little room there is, what it says to have arrived was reported, it covers the
-        /// whole flight, and whatever is lost can be sent again.
+        /// With any amount of room, the table claims only reported octets to have arrived, it
+        /// covers the whole flight, and all lost data can be sent again.
         #[test]
         fn a_full_table_never_claims_too_much(steps in proptest::collection::vec(step(), 1..120)) {
             play::<1>(&steps, false)?;

@@ -1,18 +1,19 @@
-//! Proportional Rate Reduction (RFC 9937): how much may be sent during fast recovery.
+//! Proportional Rate Reduction (RFC 9937): the bound on the octets sent during fast recovery.
 
 use core::fmt::Debug;
 
-/// How much may leave during fast recovery: [`Prr`], or for `()` whatever cwnd says (RFC 6582).
+/// Bound on the octets sent during fast recovery: [`Prr`], or for `()` cwnd (RFC 6582).
 pub trait Rate: Copy + Debug {
-    /// Fast recovery begins; `recover_fs` is what it is to repair, in octets.
+    /// Begins fast recovery; `recover_fs` is RecoverFS, in octets.
     fn new(recover_fs: u32) -> Self;
-    /// So many octets leave, for the first time or not.
+    /// Notes that `octets` are sent, for the first time or not.
     fn note_sent(&mut self, octets: u32);
-    /// An acknowledgment has arrived.
+    /// Handles an acknowledgment.
     fn on_ack(&mut self, progress: Progress);
-    /// cwnd in octets, if it is not that of the congestion control.
+    /// Returns cwnd in octets, if it is not that of the congestion control.
     fn window(&self) -> Option<u32>;
-    /// How many of the octets for which there were duplicates count as gone, without SACK.
+    /// Returns the octets that count as gone, of those for which there were duplicates, without
+    /// SACK.
     fn believe(&self, octets: u32) -> u32;
 }
 
@@ -42,7 +43,7 @@ pub struct Prr {
     window: u32,
 }
 
-/// What an acknowledgment means for the rate (§6.2).
+/// Input from an acknowledgment (§6.2).
 #[derive(Clone, Copy, Debug)]
 pub struct Progress {
     /// DeliveredData
@@ -93,7 +94,7 @@ impl Rate for Prr {
         Some(self.window)
     }
 
-    /// §6.2: no more than RecoverFS, in case the peer makes duplicates up.
+    /// §6.2: no more than RecoverFS, in case the peer forges duplicates.
     fn believe(&self, octets: u32) -> u32 {
         octets.min(self.recover_fs)
     }

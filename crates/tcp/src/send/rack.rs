@@ -1,9 +1,9 @@
-//! What RACK-TLP remembers beside the segments (RFC 8985 §5.3, §5.4).
+//! State of RACK-TLP in addition to the segments (RFC 8985 §5.3, §5.4).
 
 use super::arrival::{Arrival, Stamp};
 use crate::seq::SeqNum;
 
-/// How far a loss probe has come.
+/// State of a loss probe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Probe {
     None,
@@ -11,7 +11,7 @@ pub(crate) enum Probe {
     Due,
     /// It was sent and is new data.
     New,
-    /// It was sent and is the last segment once more (TLP.is_retrans).
+    /// It was sent and repeats the last segment (TLP.is_retrans).
     Retransmission,
 }
 
@@ -28,12 +28,12 @@ pub(crate) struct Rack {
     /// RACK.rtt; [`UNKNOWN`] until something has been delivered.
     rtt_us: u32,
     /// RACK.min_RTT: the least of the last [`SAMPLES`] to twice as many samples. An average of any
-    /// kind would take in what the pacing that goes by it has made longer.
+    /// kind would include the delays of the pacing that depends on it.
     pub(crate) min_rtt_us: u32,
-    /// The least of the samples since the window was last moved, and how many these are.
+    /// Least of the samples since the window was last moved, and the number of these samples.
     next_min_us: u32,
     samples: u8,
-    /// RACK.dsack_round: until SND.UNA is there, D-SACKs tell nothing more.
+    /// RACK.dsack_round: until SND.UNA reaches it, further D-SACKs are ignored.
     dsack_round: SeqNum,
     /// TLP.end_seq, if a probe was sent.
     pub(crate) probe_end: SeqNum,
@@ -47,8 +47,8 @@ pub(crate) struct Rack {
 /// Longer than any round trip: 71 minutes.
 const UNKNOWN: u32 = u32::MAX;
 
-/// About eight windows of four segments, as for the share of lost ones: a changed route is known
-/// after twice as many.
+/// About eight windows of four segments, as for the share of retransmissions. A changed route is
+/// noticed after twice as many.
 const SAMPLES: u8 = 32;
 
 /// RACK.reo_wnd_persist: recoveries that an enlarged reordering window outlasts.
@@ -98,15 +98,15 @@ impl Rack {
         }
     }
 
-    /// Forgets what is older than the horizon of time stamps.
+    /// Invalidates a send time beyond the horizon of time stamps.
     pub(crate) fn age(&mut self, now: Stamp) {
         if !self.newest.0.is_recent(now) {
             self.rtt_us = UNKNOWN;
         }
     }
 
-    /// §6.2 step 4: a D-SACK has arrived. As long as no reordering was seen it more likely tells of
-    /// a lost acknowledgment, and the window stays.
+    /// §6.2 step 4: a D-SACK has arrived. As long as no reordering was seen, it more likely means a
+    /// lost acknowledgment, and the window stays.
     //= rfc8985#3.3.2-4 rfc8985#4-4
     pub(crate) fn on_dsack(&mut self, una: SeqNum, nxt: SeqNum) {
         if self.dsack_round.at_or_before(una) {
@@ -126,23 +126,23 @@ impl Rack {
         }
     }
 
-    /// What was sent last among what has arrived.
+    /// Returns send time and end of the segment that was sent last, of those that have arrived.
     pub(crate) fn newest(&self) -> Option<(Stamp, SeqNum)> {
         (self.rtt_us != UNKNOWN).then_some(self.newest)
     }
 
-    /// SND.UNA has moved: keeps the round's end within half the sequence space of it.
+    /// Notes that SND.UNA has moved: keeps the round's end within half the sequence space of it.
     pub(crate) fn advance(&mut self, una: SeqNum) {
         self.dsack_round = self.dsack_round.later(una);
     }
 
-    /// RACK.rtt + RACK.reo_wnd, in microseconds. `sure` if nothing is waited for as long as no
+    /// Returns RACK.rtt + RACK.reo_wnd, in microseconds. If `sure`, reo_wnd is zero as long as no
     /// reordering has been seen (§6.2 step 4).
     //= rfc8985#3.3.2-3 rfc8985#3.3.2-5
     pub(crate) fn wait_us(&self, srtt_us: u32, sure: bool) -> u32 {
         let multiple = if sure { self.multiple } else { self.multiple.max(1) };
         let window = match (multiple, self.min_rtt_us / 4) {
-            // Mostly it is one of these, and an overflow need not be looked for.
+            // Usually it is one of these, which cannot overflow.
             (0, _) => 0,
             (1, quarter) => quarter,
             (multiple, quarter) => quarter.saturating_mul(u32::from(multiple)),
@@ -166,7 +166,7 @@ mod tests {
         for (round, want) in [25, 50, 75, 100, 125, 150, 175, 180, 180].into_iter().enumerate() {
             assert_eq!(window(&rack), want);
             let una = u32::try_from(round).unwrap() * 10;
-            // The second one of a round tells nothing more.
+            // The second D-SACK of a round is ignored.
             rack.on_dsack(seq(una), seq(una + 10));
             rack.on_dsack(seq(una + 5), seq(una + 10));
         }

@@ -1,4 +1,4 @@
-//! The phases of loss recovery and what belongs to each.
+//! Phases of loss recovery, and the state of each.
 //!
 //! ```text
 //!           duplicates, RACK            all up to `point` acknowledged, or needless
@@ -8,9 +8,9 @@
 //!       +----------------> Timeout ----------------------------------------------> Open
 //! ```
 //!
-//! SND.NXT never goes back. Whatever is to be sent again is marked in the scoreboard, by RACK
-//! (RFC 8985) if the peer sends SACK, by duplicate acknowledgments (RFC 6582) if not, by the timer
-//! (RFC 6298 §5) or by the link; sending it again is the same for all.
+//! SND.NXT never goes back. Data to be sent again is marked in the scoreboard: after RACK (RFC
+//! 8985) if the peer sends SACK, or after duplicate acknowledgments (RFC 6582) if not; after the
+//! timer (RFC 6298 §5); or after a loss report of the link. The retransmission is the same for all.
 
 use super::prr::{Progress, Prr, Rate};
 use super::rack::{Probe, Rack};
@@ -20,30 +20,31 @@ use crate::seq::SeqNum;
 /// DupThresh (RFC 5681 §3.2), for peers without SACK.
 pub(crate) const DUP_THRESH: u8 = 3;
 
-/// What is remembered beside the scoreboard, if anything is: the answers of `()` are known to the
-/// compiler, so that what depends on them is not linked.
+/// State in addition to the scoreboard, if any: the compiler knows the results of `()`, so that
+/// code that depends on them is not linked.
 pub trait LossDetection: Copy {
-    /// Whether SACK is heeded.
+    /// True if SACK is processed.
     const SELECTIVE: bool;
-    /// Whether duplicate acknowledgments show losses; else the timer alone does.
+    /// True if duplicate acknowledgments reveal losses; otherwise only the timer does.
     const DUPLICATES: bool;
-    /// How much may leave during fast recovery.
+    /// Bound on the octets sent during fast recovery.
     type Rate: Rate;
-    /// Nothing has been heard yet of what is sent from `una` on.
+    /// Creates the state when nothing sent from `una` on was acknowledged.
     fn new(una: SeqNum) -> Self;
-    /// All of it.
+    /// Returns the state, if there is any.
     fn get(&self) -> Option<&Selective>;
-    /// All of it.
+    /// Returns the state, if there is any.
     fn get_mut(&mut self) -> Option<&mut Selective>;
 }
 
-/// What goes with records of segments.
+/// State that goes with records of segments.
 //= rfc9937#5-1
 #[derive(Clone, Copy, Debug)]
 #[repr(C)] // See `Connection`.
 pub struct Selective {
     rack: Rack,
-    /// Of the last loss, until it is taken back: a D-SACK may come when recovery is over.
+    /// State to undo the response to the last loss. It outlasts recovery, as a D-SACK may come
+    /// later.
     undo: Option<Undo>,
 }
 
@@ -65,8 +66,8 @@ impl LossDetection for Selective {
     }
 }
 
-/// The timer alone finds losses, and everything in flight is sent again after it, in slow start:
-/// RFC 793 with the window of RFC 5681.
+/// Loss detection by the timer alone; after a timeout everything in flight is sent again, in slow
+/// start: RFC 793 with the window of RFC 5681.
 #[derive(Clone, Copy, Debug)]
 pub struct ByTimeout;
 
@@ -104,34 +105,34 @@ impl LossDetection for () {
     }
 }
 
-/// What a sender thinks of what is in flight, and what it knows only for as long as it does.
+/// Phase of loss recovery, with the state that exists only during the phase.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Phase<R> {
-    /// Nothing is taken for lost but what the link has told of.
+    /// Nothing is considered lost except what the link has reported.
     Open {
         /// Duplicate acknowledgments since SND.UNA last moved, without SACK.
         dup_acks: u8,
-        /// Octets that limited transmit (RFC 3042) has let out since then.
+        /// Octets that limited transmit (RFC 3042) has sent since then.
         limited: u32,
     },
-    /// Fast recovery (RFC 5681 §3.2, RFC 6582): duplicates or RACK have found something lost, and
-    /// what was then outstanding is not yet acknowledged.
+    /// Fast recovery (RFC 5681 §3.2, RFC 6582): duplicates or RACK have revealed a loss, and the
+    /// data then outstanding is not yet acknowledged.
     Fast {
         /// Segments that have left the network since SND.UNA last moved, without SACK.
         dup_acks: u8,
-        /// How much may leave.
+        /// Bound on the octets sent.
         rate: R,
     },
-    /// The timer has expired, and what was then outstanding is not yet acknowledged. Duplicates
-    /// mean nothing here.
+    /// The timer has expired, and the data then outstanding is not yet acknowledged. Duplicates are
+    /// ignored.
     Timeout {
-        /// How far F-RTO has come. Only what [`Undo`] remembers can be tried.
+        /// State of F-RTO, which needs an [`Undo`].
         frto: FrtoState,
     },
 }
 
 impl<R> Phase<R> {
-    /// Nothing has been heard since SND.UNA moved.
+    /// The phase when SND.UNA has just moved.
     const OPEN: Self = Phase::Open { dup_acks: 0, limited: 0 };
 }
 
@@ -139,8 +140,8 @@ impl<R> Phase<R> {
 #[repr(C)] // See `Connection`.
 pub(crate) struct Recovery<A: LossDetection> {
     phase: Phase<A::Rate>,
-    /// RecoveryPoint of RFC 6675, `recover` + 1 of RFC 6582: it outlasts the phase, so that what a
-    /// recovery has sent twice begins no other.
+    /// RecoveryPoint of RFC 6675, `recover` + 1 of RFC 6582: it outlasts the phase, so that the
+    /// retransmissions of a recovery begin no other.
     point: SeqNum,
     detection: A,
 }
@@ -150,8 +151,8 @@ impl<A: LossDetection> Recovery<A> {
         Recovery { phase: Phase::OPEN, point: una, detection: A::new(una) }
     }
 
-    /// Starts over from `una` with what the SYN has measured of the path. The first loss is
-    /// repaired fast, as `iss` lies before it.
+    /// Starts over from `una`, but keeps the measurements of the SYN. The first loss can begin fast
+    /// recovery, as `iss` lies before it.
     //= rfc6582#3.2-1
     pub(crate) fn restart(&mut self, una: SeqNum, iss: SeqNum) {
         let before = core::mem::replace(self, Recovery::new(una));
@@ -189,14 +190,15 @@ impl<A: LossDetection> Recovery<A> {
         self.detection.get_mut().and_then(|detection| detection.undo.as_mut())
     }
 
-    /// What takes the loss back that is about to be reported.
+    /// Stores the state to undo the response to the loss that is about to be reported.
     pub(crate) fn remember(&mut self, undo: Undo) {
         if let Some(detection) = self.detection.get_mut() {
             detection.undo = Some(undo);
         }
     }
 
-    /// The last loss is not to be taken back any more, as it is now or for good.
+    /// Returns the state to undo the response to the last loss, and removes it: the response is
+    /// undone now or never.
     pub(crate) fn take_undo(&mut self) -> Option<Undo> {
         if let Phase::Timeout { frto } = &mut self.phase {
             *frto = FrtoState::Off;
@@ -204,7 +206,7 @@ impl<A: LossDetection> Recovery<A> {
         self.detection.get_mut().and_then(|detection| detection.undo.take())
     }
 
-    /// How far a loss probe has come.
+    /// Returns the state of the loss probe.
     pub(crate) fn probe(&self) -> Probe {
         self.rack().map_or(Probe::None, |rack| rack.probe)
     }
@@ -215,7 +217,7 @@ impl<A: LossDetection> Recovery<A> {
         }
     }
 
-    /// SND.UNA has moved to `una`.
+    /// Notes that SND.UNA has moved to `una`.
     pub(crate) fn advance(&mut self, una: SeqNum) {
         if let Some(rack) = self.rack_mut() {
             rack.advance(una);
@@ -227,8 +229,8 @@ impl<A: LossDetection> Recovery<A> {
         }
     }
 
-    /// `octets` leave, `fresh` of them for the first time; `doubt` if the peer holds something
-    /// beyond a gap, as duplicates show where it does not say so.
+    /// Notes that `octets` are sent, `fresh` of them for the first time. `doubt` returns whether
+    /// the peer holds data beyond a gap; without SACK, duplicates show that.
     pub(crate) fn note_sent(&mut self, octets: u32, fresh: u32, doubt: impl FnOnce() -> bool) {
         match &mut self.phase {
             Phase::Open { dup_acks, limited } if *dup_acks > 0 || doubt() => {
@@ -239,8 +241,8 @@ impl<A: LossDetection> Recovery<A> {
         }
     }
 
-    /// A duplicate acknowledgment, from a peer without SACK. Answers how many there are, if they
-    /// can show a loss.
+    /// Counts a duplicate acknowledgment of a peer without SACK. Returns the count, if it can
+    /// reveal a loss.
     //= rfc5681#3.2-11
     pub(crate) fn count_duplicate(&mut self) -> Option<u8> {
         match &mut self.phase {
@@ -256,8 +258,8 @@ impl<A: LossDetection> Recovery<A> {
         }
     }
 
-    /// RFC 6582 §3.2 step 3, partial acknowledgment of so many segments: the duplicates counted
-    /// those, but for the one that was lost.
+    /// Handles a partial acknowledgment of `segments` segments (RFC 6582 §3.2 step 3): the
+    /// duplicates have counted these, except the one that was lost.
     //= rfc6582#3.2-7
     pub(crate) fn deflate(&mut self, segments: u32) {
         if let Phase::Fast { dup_acks, .. } = &mut self.phase {
@@ -266,15 +268,15 @@ impl<A: LossDetection> Recovery<A> {
         }
     }
 
-    /// Octets in flight that limited transmit has let out, which a reduction leaves out.
+    /// Returns the octets in flight that limited transmit has sent, which a reduction leaves out.
     //= rfc5681#3.2-8
     pub(crate) fn limited(&self) -> u32 {
         if let Phase::Open { limited, .. } = self.phase { limited } else { 0 }
     }
 
-    /// inflight (RFC 9937 §6.2): octets in the network. Without SACK every duplicate tells of a
-    /// segment that has left it, which is limited transmit (RFC 3042) for the first two and New
-    /// Reno's window inflation (RFC 6582) from the third on.
+    /// Returns inflight (RFC 9937 §6.2): the octets in the network. Without SACK every duplicate
+    /// reports a segment that has left it, which is limited transmit (RFC 3042) for the first two
+    /// and New Reno's window inflation (RFC 6582) from the third on.
     //= rfc5681#3.2-4 rfc5681#3.2-5 rfc5681#3.2-10 rfc3042#2-1 rfc3042#2-3 rfc3042#2-4
     //= rfc9937#6.2-1 rfc9937#6.2-2
     pub(crate) fn inflight(&self, flight: u32, gone: u32, mss: u32) -> u32 {
@@ -287,14 +289,14 @@ impl<A: LossDetection> Recovery<A> {
         flight.saturating_sub(gone).saturating_sub(left)
     }
 
-    /// An acknowledgment has arrived: in fast recovery it says how much may leave.
+    /// Handles an acknowledgment, which in fast recovery determines how much may be sent.
     pub(crate) fn reduce(&mut self, progress: Progress) {
         if let Phase::Fast { rate, .. } = &mut self.phase {
             rate.on_ack(progress);
         }
     }
 
-    /// Fast recovery begins. `recover_fs` is RFC 9937's.
+    /// Begins fast recovery. `recover_fs` is RecoverFS of RFC 9937.
     //= rfc6582#3.2-2
     //= rfc9937#6.1-1
     pub(crate) fn enter_fast(&mut self, nxt: SeqNum, recover_fs: u32) {
@@ -304,8 +306,8 @@ impl<A: LossDetection> Recovery<A> {
         self.set_probe(Probe::None);
     }
 
-    /// RFC 6298 §5.4 and RFC 8985 §6.3; with F-RTO, if this is the first sign of loss, or the same
-    /// again before anything was acknowledged.
+    /// Begins the phase after a timeout (RFC 6298 §5.4, RFC 8985 §6.3), with F-RTO if this is the
+    /// first sign of loss, or a further timeout before anything was acknowledged.
     //= rfc6582#3.2-10 rfc6675#5.1-3 rfc6675#5.1-4 rfc5682#2.1-1 rfc5682#2.1-6 rfc5682#2.1-7
     //= rfc5682#3.1-1 rfc5682#3.1-8 rfc5682#3.1-9
     pub(crate) fn enter_timeout(&mut self, nxt: SeqNum, forward: bool) {
@@ -317,21 +319,21 @@ impl<A: LossDetection> Recovery<A> {
         self.set_probe(Probe::None);
     }
 
-    /// New data goes before what is lost (RFC 5682).
+    /// Returns whether new data is sent before lost data (RFC 5682).
     //= rfc5682#2.1-3 rfc5682#3.1-5
     pub(crate) fn tries_forward(&self) -> bool {
         A::SELECTIVE && matches!(self.phase, Phase::Timeout { frto: FrtoState::Forward })
     }
 
-    /// What was sent is to be sent again, whatever F-RTO would find out: the window has closed over
-    /// it, or has opened.
+    /// Ends F-RTO before its decision: the window has closed over the data in flight, or has
+    /// opened, and the data is to be sent again.
     pub(crate) fn stop_trying_forward(&mut self) {
         if let Some(frto @ FrtoState::Forward) = self.frto_mut() {
             *frto = FrtoState::Off;
         }
     }
 
-    /// F-RTO, if it is under way: see [`FrtoState::is_needless`].
+    /// Returns the state of F-RTO after a timeout: see [`FrtoState::is_needless`].
     pub(crate) fn frto_mut(&mut self) -> Option<&mut FrtoState> {
         match &mut self.phase {
             Phase::Timeout { frto } if A::SELECTIVE => Some(frto),
@@ -339,15 +341,15 @@ impl<A: LossDetection> Recovery<A> {
         }
     }
 
-    /// Nothing was lost: duplicates of what follows `una` may begin a recovery (RFC 5682 §2.1 step
-    /// 3b).
+    /// Ends a recovery in which nothing was lost: duplicates of data after `una` may begin a
+    /// recovery (RFC 5682 §2.1 step 3b).
     //= rfc5682#2.1-5 rfc4015#4-1
     pub(crate) fn withdraw(&mut self, una: SeqNum) {
         self.point = una.minus(1);
         self.leave();
     }
 
-    /// All that was outstanding is acknowledged, or nothing was lost.
+    /// Ends a recovery: all data then outstanding is acknowledged, or nothing was lost.
     //= rfc6675#5-6
     pub(crate) fn leave(&mut self) {
         self.phase = Phase::OPEN;
@@ -361,7 +363,7 @@ impl<A: LossDetection> Recovery<A> {
 mod tests {
     use super::*;
 
-    /// What the second episode lets out does not depend on the first.
+    /// The octets sent in the second episode do not depend on the first.
     //= rfc9937#6.1-1 type=test
     #[test]
     fn each_fast_recovery_begins_with_a_rate_of_its_own() {

@@ -131,9 +131,9 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever acknowledgments come, at most one undoes a timeout: the first after the one
-        /// that has advanced SND.UNA over all that was sent again, if it brings only what was sent
-        /// once and before the timeout.
+        /// With any acknowledgments, at most one undoes a timeout: the first after the one that has
+        /// advanced SND.UNA over all retransmissions, if it reports only data that was sent once
+        /// and before the timeout.
         #[test]
         fn the_second_acknowledgment_decides(
             acks in proptest::collection::vec((any::<[bool; 5]>(), 0_u32..2), 1..12),

@@ -124,7 +124,8 @@ fn a_sender_with_one_segment_requests_an_acknowledgment_of_each() {
     assert_eq!(stream(&mut s, 1, 100), (Some(1), 92));
     assert_eq!(sent(&mut s), (Some(1), 8));
     s.give(ACK, 1, 101, b"").unwrap();
-    // The peer knows: full segments are full, and others, which it may delay, request it again.
+    // The peer has the request: full segments carry none, and shorter ones, which the peer may
+    // delay, request it again.
     assert_eq!(stream(&mut s, 101, 100), (None, 100));
     assert_eq!(stream(&mut s, 201, 92), (Some(1), 92));
     assert_eq!(stream(&mut s, 293, 93), (None, 93));

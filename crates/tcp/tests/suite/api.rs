@@ -1,4 +1,4 @@
-//! What an application may ask of a connection beyond sending and receiving.
+//! Calls of an application on a connection other than sending and receiving.
 
 use crate::common::script::*;
 use crate::common::*;
@@ -8,7 +8,7 @@ use kinglet_time::Duration;
 use kinglet_wire::tcp::{Flags, Options, SackBlock};
 use proptest::prelude::*;
 
-/// A page as it would lie in flash.
+/// A page, as it would be stored in flash.
 static PAGE: [u8; 50 * 1024] = {
     let mut page = [0; 50 * 1024];
     let mut i = 0;
@@ -106,14 +106,14 @@ fn what_is_expected_says_since_when_and_until_when() {
     assert_eq!(from, sent_at, "RTTVAR is half of the first sample, and four of it more than SRTT");
     assert_eq!(until, sent_at + info.rto);
     assert_eq!(s.ep.expected_by_any(), s.ep.expected(handle));
-    // The back-off delays the next attempt, not the answer.
+    // The back-off delays the next attempt, not the response.
     s.wait(info.rto + MS * 8);
     let again = s.ep.expected(handle).unwrap();
     assert_eq!((again.since, again.until), (until, until + info.rto));
     s.give(ACK, 1, 51, b"").unwrap();
     assert_eq!(s.ep.expected(handle), None);
 
-    // What is missing below text that has arrived.
+    // Text is missing below text that has arrived.
     s.give(ACK | PSH, 11, 51, &[2; 10]).unwrap();
     s.take_all();
     assert_eq!(s.ep.expected(handle).map(|e| e.since), Some(s.now));
@@ -144,7 +144,7 @@ fn more_is_expected_after_text_that_suggests_it_and_for_one_timeout() {
         s.wait(MS * 2);
         assert_eq!(s.ep.expected(handle), None, "the transfer is over");
         assert!(s.take_all().is_empty(), "the end of waiting is not worth a segment");
-        // Nor does what is sent for other reasons begin it anew.
+        // Segments sent for other reasons do not start the expectation again.
         s.ep.send(handle, &[1; 10]).unwrap();
         s.take_all();
         s.give(ACK, 1 + len as u32, 11, b"").unwrap();
@@ -152,7 +152,7 @@ fn more_is_expected_after_text_that_suggests_it_and_for_one_timeout() {
     }
 }
 
-/// A leaf that has fetched one segment of several goes on asking.
+/// A leaf that has fetched one segment of several continues to poll.
 #[test]
 fn more_is_expected_while_an_acknowledgment_waits_for_it() {
     for (len, flags, more) in [(100, ACK, true), (50, ACK | PSH, false)] {
@@ -391,7 +391,7 @@ fn readiness_is_reported_once_and_again_after_it_was_used() {
     assert_eq!(s.ep.recv(handle, &mut buffer), Ok(4));
     assert_eq!(s.ep.poll_ready(), only(true, false, false), "the rest");
     assert_eq!(s.ep.recv(handle, &mut buffer), Ok(2));
-    // Drained and filled again between two questions.
+    // Drained and filled again between two calls.
     s.give(ACK, 7, 151, b"g").unwrap();
     assert_eq!(s.ep.poll_ready(), only(true, false, false));
     assert_eq!(s.ep.recv(handle, &mut buffer), Ok(1));
@@ -421,7 +421,7 @@ fn an_own_address_that_is_gone_takes_all_with_it_and_nothing_of_others() {
     let (mut s, handle) = Script::server(plain(), Options::NONE);
     s.ep.send(handle, b"not acknowledged").unwrap();
     assert!(s.take().is_some());
-    // A half-open record of the same own address, and a connection of another.
+    // A half-open record with the same own address, and a connection with another one.
     (s.remote, s.isn) = (4001, 77);
     s.give(SYN, 0, 0, b"").unwrap();
     s.theirs = s.take().expect("SYN-ACK").header.seq;
@@ -432,10 +432,10 @@ fn an_own_address_that_is_gone_takes_all_with_it_and_nothing_of_others() {
     assert_eq!(s.ep.state(handle), Some(State::Closed));
     assert_eq!(s.ep.info(handle).unwrap().error, Some(ConnectionError::Aborted));
     assert_eq!(s.ep.state(other), Some(State::SynSent));
-    // Nobody remembers the handshake.
+    // The record of the handshake is gone.
     let _ = s.give(ACK, 1, 1, b"");
     assert!(s.ep.accept(80).is_none());
-    // Nothing is sent again either: a reset tells the other end, as for any abort.
+    // Nothing is sent again either: the other end gets a reset, as with any abort.
     let sent = s.take_all();
     assert!(sent.iter().all(|it| it.is(Flags::RST)), "{sent:?}");
     assert!(s.ep.deadline().is_some(), "the other one goes on");

@@ -1,4 +1,4 @@
-//! Time is kept in four octets, which last for 38 hours; nobody must notice.
+//! Time is kept in four octets, which wrap after 38 hours; the wrap must have no effect.
 
 use crate::common::script::*;
 use kinglet_tcp::*;
@@ -6,7 +6,7 @@ use kinglet_time::{Duration, Instant};
 use kinglet_wire::tcp::Options;
 
 const HOUR: Duration = Duration::from_secs(3600);
-/// 2^32 units of 32 µs: after this long an instant looks like the present.
+/// 2^32 units of 32 µs: after this time an instant looks like the present.
 const WRAP: Duration = Duration::from_micros(1 << 37);
 
 /// A connection whose window has grown far beyond the initial one of 400 octets.

@@ -1,4 +1,4 @@
-//! The endpoint keeps the laws of a layer, whatever segments come and in whatever order it is
+//! The endpoint keeps the contract of a layer, whatever segments arrive and in whatever order it is
 //! called.
 
 use crate::common::*;
@@ -33,7 +33,7 @@ plan!(Slow {
     servers: 0,
 });
 
-/// An endpoint, and an attacker who sees all that it sends.
+/// An endpoint, and an attacker that receives all that it sends.
 struct World<S: Sizes> {
     ep: Box<Endpoint<Pair, S>>,
     config: ConnectionConfig,
@@ -100,7 +100,7 @@ impl<S: Sizes> World<S> {
 }
 
 impl<S: Sizes> World<S> {
-    /// What link, network, application and node say of a connection.
+    /// Calls of link, network, application and node on a connection.
     fn report(&mut self, now: Instant, h: Handle, dice: u32) -> String {
         let Header { seq, src_port, dst_port, .. } = self.last;
         match dice >> 4 & 7 {
@@ -240,7 +240,7 @@ impl<S: Sizes> Subject for World<S> {
     }
 
     fn observe(&self) -> String {
-        // Instants of long ago are told as 36 minutes back, whenever they are asked for.
+        // Instants of long ago are reported as 36 minutes before the call, at any call.
         let timeless =
             |info| Info { last_sent: Instant::ZERO, last_progress: Instant::ZERO, ..info };
         let infos: Vec<_> = self.handles.iter().map(|h| self.ep.info(*h).map(timeless)).collect();

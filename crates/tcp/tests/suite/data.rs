@@ -1,5 +1,5 @@
-//! Sending, loss recovery and timers, segment by segment; many tests bear the name of a pitfall
-//! that another stack fell into.
+//! Sending, loss recovery and timers, segment by segment; many tests are named after a defect of
+//! another stack.
 
 use crate::common;
 use crate::common::script::*;
@@ -78,7 +78,7 @@ fn congestion_control_uses_the_effective_mss() {
 fn an_ack_is_not_marked_sent_before_it_is_polled() {
     let (mut s, _) = Script::server(plain(), Options::NONE);
     s.give(ACK, 1, 1, &[1; 100]).unwrap();
-    // The radio is busy for ten seconds; nobody polls.
+    // The radio is busy for ten seconds; the endpoint is not polled.
     s.now += Duration::from_secs(10);
     s.ep.handle_deadline(s.now);
     s.give(ACK, 101, 1, &[1; 100]).unwrap();
@@ -231,7 +231,7 @@ fn a_peer_that_reneges_gets_everything_again() {
     s.give(ACK, 1, 1, b"").unwrap();
     s.take_all();
     s.options.sack = Default::default();
-    // It acknowledges the first segment only: what it had SACKed is gone.
+    // The peer acknowledges the first segment only: it has dropped the data that it had SACKed.
     s.give(ACK, 1, 101, b"").unwrap();
     let mut again = Vec::new();
     for next in [201, 301, 401] {
@@ -298,10 +298,10 @@ fn an_application_that_has_closed_its_side_reads_for_as_long_as_it_likes() {
     let mut text = [0; 8];
     assert_eq!(s.ep.recv(handle, &mut text), Ok(4));
     assert_eq!(s.take().unwrap().ack, 5);
-    // Nor does a SYN take its place.
+    // A SYN does not take its place either.
     fill_slots(&mut s);
     assert!(!opens_another(&mut s));
-    // The time of one that reads no more begins when it says so.
+    // When the application stops reading, the time limit begins with its call.
     s.now += Duration::from_secs(1);
     s.ep.release(s.now, handle, None).unwrap();
     s.wait(Duration::from_millis(59_900));
@@ -318,7 +318,7 @@ fn a_released_connection_ends_a_minute_after_its_fin_was_acknowledged() {
         s.take();
         s.wait(Duration::from_millis(500));
         s.give(ACK, 1, 2, b"").unwrap();
-        // An acknowledgment is no reason to wait for longer.
+        // An acknowledgment does not extend the wait.
         s.wait(Duration::from_secs(40));
         s.give(ACK, 1, 2, b"").unwrap();
         assert!(s.wait(Duration::from_millis(19_900)).is_empty());
@@ -336,7 +336,7 @@ fn fill_slots(s: &mut Script) {
     }
 }
 
-/// Whether another connection to port 80 gets as far as to be accepted.
+/// Returns whether another connection to port 80 can be accepted.
 fn opens_another(s: &mut Script) -> bool {
     let (remote, theirs) = (s.remote, s.theirs);
     s.remote = remote + 1;
@@ -354,7 +354,7 @@ fn a_released_connection_gives_its_place_to_the_next_when_its_fin_is_acknowledge
     s.ep.release(s.now, handle, None).unwrap();
     s.take();
     assert!(!opens_another(&mut s), "what it has sent may have to be sent again");
-    // The peer is there, so its handshake is kept for longer than one that was never answered.
+    // The peer has responded, so its handshake is kept for longer than one without a response.
     let sent = s.wait(Duration::from_secs(60));
     let syn_acks = sent.iter().filter(|it| it.is(SYN | ACK)).count();
     assert_eq!(syn_acks, 5, "after 1, 3, 7, 15 and 31 s");

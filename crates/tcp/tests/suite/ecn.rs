@@ -1,4 +1,4 @@
-//! ECN end to end (RFC 3168 §6.1); what a single segment does is in `tests/packetdrill/ecn`.
+//! ECN end to end (RFC 3168 §6.1); `tests/packetdrill/ecn` tests single segments.
 
 use crate::common::*;
 use kinglet_tcp::*;

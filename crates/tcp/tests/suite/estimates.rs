@@ -1,4 +1,4 @@
-//! Connections whose congestion control goes by estimates of the path.
+//! Connections whose congestion control uses estimates of the path.
 
 use crate::common::*;
 use kinglet_tcp::congestion::{RateSampled, Westwood};

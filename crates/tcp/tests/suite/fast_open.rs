@@ -17,7 +17,7 @@ fn wants() -> ConnectionConfig {
     ConnectionConfig { fast_open: true, ..plain() }
 }
 
-/// A listener with room for so many early connections, and the cookie it gives to the peer.
+/// A listener with room for `fast_open` early connections, and the cookie it gives to the peer.
 fn server(fast_open: u8) -> (Script, Cookie) {
     let mut s = Script::new();
     s.ep.listen(80, ListenConfig { fast_open, ..listening(3, plain()) }).unwrap();
@@ -32,7 +32,7 @@ fn server(fast_open: u8) -> (Script, Cookie) {
     (s, syn_ack.header.options.fast_open.unwrap_or_default())
 }
 
-/// The peer's SYN with a cookie and data; what answers it.
+/// Hands in the peer's SYN with a cookie and data; returns the response.
 fn open_early(s: &mut Script, cookie: Cookie, data: &[u8]) -> Got {
     s.options = with(cookie);
     s.give(SYN, 0, 0, data).unwrap();
@@ -133,7 +133,8 @@ fn a_cookie_is_the_peers_own_and_lasts_a_day() {
     assert_eq!(open_early(&mut s, cookie, b"GET /").ack, 6);
 }
 
-/// RFC 7413 §5.1: too many that are opening, or that were reset, and the rest opens as ever.
+/// RFC 7413 §5.1: if too many connections are opening, or were reset, further ones open without
+/// Fast Open.
 //= rfc7413#4.2-3
 #[test]
 fn early_connections_are_bounded_and_resets_count() {
@@ -165,12 +166,12 @@ fn the_syn_ack_is_repeated_without_data_or_cookie() {
     let again = s.wait(Duration::from_millis(1100));
     let headers: Vec<_> = again.iter().map(|g| (g.header.flags, g.seq, g.payload.len())).collect();
     assert_eq!(headers, [(SYN | ACK, 0, 0)]);
-    // The peer has fallen back: its SYN comes again without data.
+    // The peer has fallen back: it repeats its SYN without data.
     s.give(SYN, 0, 0, b"").unwrap();
     let syn_ack = s.take().unwrap();
     assert_eq!((syn_ack.header.flags, syn_ack.seq, syn_ack.ack), (SYN | ACK, 0, 6));
     assert_eq!(s.read(handle), b"GET /", "once");
-    // Only the SYN-ACK has arrived, so the answer is sent again in time.
+    // Only the SYN-ACK has arrived, so the response is sent again when its timer expires.
     s.give(ACK, 6, 1, b"").unwrap();
     assert_eq!(s.ep.state(handle), Some(State::Established));
     let again = s.wait(Duration::from_secs(4));
@@ -259,7 +260,7 @@ fn with_a_cookie_the_data_goes_with_the_syn() {
     s.silent();
     s.ep.abort(handle).unwrap();
     s.take_all();
-    // The cookie stays good.
+    // The cookie stays valid.
     assert_eq!(connecting(&mut s, b"x").1.payload, b"x");
 }
 
@@ -325,7 +326,7 @@ fn a_server_without_cookies_is_not_asked_again_for_a_while() {
     assert_eq!(connecting(&mut s, b"").1.header.options.fast_open, None);
 }
 
-/// A connection whose SYN with data is lost, and which opens with a plain one.
+/// Opens a connection whose SYN with data is lost, with a plain SYN.
 fn lose_syn(s: &mut Script) {
     let (handle, syn) = connecting(s, b"GET /");
     assert_eq!(syn.payload, b"GET /");
@@ -355,7 +356,7 @@ fn a_path_that_swallows_such_syns_twice_in_a_row_gets_plain_ones_for_ever_longer
         }
         s.now += Duration::from_secs(5);
     }
-    // One that is answered makes the next loss the first one.
+    // After a SYN that is answered, the next loss counts as the first.
     let (handle, _) = connecting(&mut s, b"GET /");
     s.give(SYN | ACK, 0, 6, b"").unwrap();
     s.ep.abort(handle).unwrap();
@@ -475,7 +476,7 @@ fn the_oldest_server_makes_room_for_a_new_one() {
     assert_eq!(known(&mut s, 2), Some(Cookie::REQUEST));
 }
 
-/// Requests and answers over links of every quality, each over its own connection.
+/// Requests and responses over links of every quality, each over its own connection.
 #[test]
 fn every_request_gets_its_answer_over_any_link() {
     let mut early = 0;
@@ -494,7 +495,7 @@ fn every_request_gets_its_answer_over_any_link() {
             let mut got = Vec::new();
             let mut serving = Vec::new();
             let ok = net.run_until(Duration::from_secs(600), |n| {
-                // A SYN that the link has doubled may open a connection of its own.
+                // A SYN that the link has duplicated may open a connection of its own.
                 serving.extend(n.ends[1].accept(80));
                 serving.retain(|handle| {
                     let mut buf = [0; 64];

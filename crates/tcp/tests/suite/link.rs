@@ -1,4 +1,4 @@
-//! What the link tells: segments that did not reach the next hop.
+//! Loss reports of the link: segments that did not reach the next hop.
 
 use crate::common::script::*;
 use kinglet_tcp::congestion::NewReno;
@@ -17,7 +17,7 @@ plan!(Late {
     servers: 0,
 });
 
-/// Polls what there is and answers where in the stream each segment begins, with its reference.
+/// Polls all segments and returns the beginning of each in the stream, with its reference.
 fn poll_all(s: &mut Script) -> Vec<(u32, PayloadRef)> {
     let base = s.theirs;
     let offset = |p: PayloadRef| p.seq.value().wrapping_sub(base);
@@ -53,7 +53,7 @@ fn what_the_link_has_lost_goes_again_at_once_and_is_no_sign_of_congestion() {
 fn what_the_link_has_lost_waits_for_no_gap() {
     let (mut s, handle) =
         Script::server(ConnectionConfig { pacing: true, ..plain() }, Options::NONE);
-    // A round trip of 100 ms is known, so that gaps are.
+    // A round trip of 100 ms was measured, so that there are gaps.
     s.ep.send(handle, &[1; 100]).unwrap();
     let end = s.take().unwrap().seq + 100;
     s.now += Duration::from_millis(100);
@@ -102,7 +102,7 @@ fn until_an_acknowledgment_has_left_the_next_one_waits_and_says_all() {
     assert!(s.ep.release_acks(handle));
     assert_eq!(s.take_all().iter().map(|got| got.ack).collect::<Vec<_>>(), [301]);
 
-    // Text says it as well.
+    // A segment with text acknowledges as well.
     s.ep.hold_acks(handle);
     s.give(ACK, 301, 1, &[4; 100]).unwrap();
     s.ep.send(handle, &[9; 50]).unwrap();

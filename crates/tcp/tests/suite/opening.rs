@@ -7,7 +7,7 @@ use kinglet_tcp::*;
 use kinglet_time::Duration;
 use kinglet_wire::tcp::{Flags, Options, Timestamps};
 
-/// Fills the table of half-open connections from elsewhere.
+/// Fills the table of half-open connections by other peers.
 fn flooded(config: ConnectionConfig) -> Script {
     let mut s = Script::new();
     s.ep.listen(80, listening(2, config)).unwrap();
@@ -25,7 +25,7 @@ fn flooded(config: ConnectionConfig) -> Script {
 fn answered(config: ConnectionConfig, options: Options) -> (Script, Got) {
     let mut s = flooded(config);
     s.options = options;
-    // As most SYNs do, it asks for ECN.
+    // As most SYNs do, it requests ECN.
     s.give(SYN | Flags::ECE | Flags::CWR, 0, 0, b"").unwrap();
     let syn_ack = s.take().unwrap();
     assert!(syn_ack.is(SYN | ACK));
@@ -157,7 +157,7 @@ fn a_lost_segment_does_not_cost_the_connection_of_a_cookie() {
     assert_eq!(s.read(handle), b"hellolater");
 }
 
-/// An ICMPv6 message about the connection, as the endpoint is told.
+/// Reports an ICMPv6 Packet Too Big message about the connection to the endpoint.
 fn big(s: &mut Script, quoted: u32, mtu: u32) {
     let seq = s.theirs.wrapping_add(quoted);
     s.ep.notify_packet_too_big(&s.peer, (s.local, s.remote), seq, mtu);
@@ -185,7 +185,7 @@ fn a_path_with_a_smaller_mtu_gets_everything_again_in_smaller_segments() {
     assert!(again.len() >= 3 && again.iter().all(|got| got.payload.len() <= 1240));
     let info = s.ep.info(handle).unwrap();
     assert_eq!((info.mss, info.ssthresh), (1240, u32::MAX), "that was no congestion");
-    // What the other segments of the flight cause changes nothing more.
+    // The messages about the other segments of the flight change nothing more.
     big(&mut s, 1441, 1300);
     s.silent();
     let mut at = 1;
@@ -289,8 +289,8 @@ fn a_link_that_loses_three_segments_in_a_row_looks_down() {
     assert_eq!(soft(&s), None);
 }
 
-/// A SYN that is long on its way is sent again. The first was answered with a cookie, the second
-/// finds room, and is answered with another ISS, when the answer to the cookie comes.
+/// A SYN is answered with a cookie, but late, so it is sent again. The second SYN finds room and is
+/// answered with another ISS; then the acknowledgment of the cookie arrives.
 #[test]
 fn a_cookie_is_good_when_its_syn_has_come_again_and_found_room() {
     let (mut s, _) = answered(plain(), Options::NONE);
@@ -302,13 +302,13 @@ fn a_cookie_is_good_when_its_syn_has_come_again_and_found_room() {
     s.give(ACK, 1, 1, b"hello").unwrap();
     let handle = s.ep.accept(80).unwrap();
     assert_eq!((s.read(handle), s.ep.stats().syn_cookies_received), (b"hello".to_vec(), 1));
-    // A guess beside the record is still one.
+    // A guess at a cookie is still rejected while there is such a record.
     (s.peer, s.remote) = (Pair(1, 99), 2);
     assert_eq!(s.give(ACK, 1, 1, b""), Err(Discard::AckUnsent));
     assert!(s.take_all().iter().any(|got| got.is(RST)));
 }
 
-/// An acknowledgment out of the blue must not be a guess at a cookie.
+/// An unexpected acknowledgment must not count as a guess at a cookie.
 #[test]
 fn without_a_flood_no_cookie_is_accepted() {
     let (s, _) = answered(plain(), Options::NONE);
@@ -333,7 +333,7 @@ fn cookies_do_not_go_beyond_the_backlog() {
     s.silent();
 }
 
-/// An address that somebody else has put into a SYN gets four SYN-ACKs and no more.
+/// A forged source address in a SYN gets four SYN-ACKs and no more.
 #[test]
 fn a_half_open_syn_is_answered_four_times_within_a_quarter_of_a_minute() {
     let mut s = Script::new();
@@ -354,7 +354,7 @@ fn a_half_open_syn_is_answered_four_times_within_a_quarter_of_a_minute() {
     assert_eq!(s.wait(Duration::from_secs(100)).len(), 3);
     s.give(ACK | PSH, 1, 1, b"late").unwrap();
     assert!(s.ep.accept(80).is_some());
-    // What it does itself a side repeats for three minutes.
+    // A side that opens actively repeats its SYN for three minutes.
     let mut s = Script::new();
     s.connecting(config);
     assert_eq!(s.wait(Duration::from_secs(300)).len(), 7);

@@ -94,7 +94,7 @@ fn a_longer_path_is_known_after_twice_the_window_of_samples() {
     assert!(gaps.iter().all(|gap| (119..=121).contains(gap)), "{gaps:?}");
 }
 
-/// As random choices have found once.
+/// Random tests have found this case once.
 #[test]
 fn what_is_written_after_a_gap_finds_no_deadline_in_the_past() {
     let (mut s, handle) = measured(true);
@@ -105,8 +105,8 @@ fn what_is_written_after_a_gap_finds_no_deadline_in_the_past() {
     assert_eq!(s.take_all().len(), 1, "the gap is over");
 }
 
-/// A connection whose packets wait for much longer than they travel, 40 octets of which are
-/// answered.
+/// A connection whose packets wait on the path for much longer than they travel, with 40 octets of
+/// data queued.
 fn on_a_busy_path() -> (Script, Handle) {
     let (mut s, handle) = measured(true);
     wait_for_answers(&mut s, handle, RTT * 4, 24);
@@ -154,7 +154,7 @@ fn on_a_quiet_path_a_short_segment_leaves_at_once() {
     assert_eq!(s.take_all().len(), 1);
 }
 
-/// What is sent of a lost window within ten seconds.
+/// Returns the retransmissions of a lost window within ten seconds.
 fn timeouts(pacing: bool) -> Vec<(u64, u32, usize)> {
     let (mut s, handle) = measured(pacing);
     s.ep.send(handle, &[1; 400]).unwrap();

@@ -1,5 +1,5 @@
-//! The policies of simpler TCPs, which a plan has if it says so: an acknowledgment for each
-//! segment, other timeouts, a limited window, losses found by the timer alone.
+//! The policies of simpler TCPs, which a plan can select: an acknowledgment for each segment, other
+//! timeouts, a limited window, loss detection by the timer alone.
 
 use crate::common::script::*;
 use crate::common::*;
@@ -58,11 +58,13 @@ fn each_segment_has_an_acknowledgment_of_its_own_though_they_leave_late() {
     give(&mut s);
     let taken = s.take_all();
     assert_eq!(acks(&taken), [101, 201, 241]);
-    // The right edge stays where it is: what one does not acknowledge its window has besides.
+    // The right edge stays where it is: the octets that an acknowledgment leaves out are added to
+    // its window.
     let edges: Vec<_> = taken.iter().map(|got| got.ack + u32::from(got.header.window)).collect();
     assert_eq!(edges, [801; 3]);
     assert_eq!(s.read(handle).len(), 240);
-    // The same to a plan without: one for all, and only when it is time.
+    // The same with a plan without the policy: one acknowledgment for all, and only after the
+    // delay.
     let (mut s, _) = Script::server(each(), Options::NONE);
     s.give(ACK, 1, 1, &[1; 100]).unwrap();
     s.silent();
@@ -115,7 +117,7 @@ fn no_more_than_sixteen_are_owed() {
     assert_eq!((taken.len(), taken[0].ack, taken[15].ack), (16, 101, 3001));
 }
 
-/// A connection whose handshake took 50 ms, with a timeout by this rule.
+/// A connection whose handshake took 50 ms, with the RTO by `rto`.
 fn timed(rto: Rto, rto_min: Duration, seed: u8) -> (Alone, Handle) {
     let config = ConnectionConfig { rto, rto_min, pacing: false, ..plain() };
     let mut s = Alone::new();
@@ -134,7 +136,7 @@ fn assert_near(a: Duration, b: Duration) {
     assert!(a + MS >= b && b + MS >= a, "{a:?} is not {b:?}");
 }
 
-/// A segment is acknowledged after so long.
+/// Sends a segment, which is acknowledged after `rtt`.
 fn exchange(s: &mut Alone, handle: Handle, offset: u32, rtt: Duration) {
     s.ep.send(handle, &[1; 100]).unwrap();
     assert_eq!(s.take_all().len(), 1);
@@ -221,8 +223,8 @@ fn the_window_is_no_wider_than_its_limit() {
     }
 }
 
-/// Five duplicates tell nothing, and a timeout leaves a window of one segment, from which what was
-/// in flight goes again.
+/// Five duplicates have no effect. A timeout leaves a window of one segment, and everything in
+/// flight is sent again in it.
 fn waits_for_its_timer<S: Sizes>(config: ConnectionConfig) {
     let config = ConnectionConfig { sack: true, pacing: false, initial_window: 4, ..config };
     let options = Options { mss: Some(100), sack_permitted: true, ..Options::NONE };
@@ -272,7 +274,7 @@ fn any_policies() -> impl Strategy<Value = ConnectionConfig> {
 proptest! {
     #![proptest_config(cases(40))]
 
-    /// Whatever both ends are set to, all arrives, and no right edge goes back.
+    /// With any settings of both ends, all data arrives, and no right edge goes back.
     #[test]
     fn all_arrives_with_any_policies(
         client in any_policies(),

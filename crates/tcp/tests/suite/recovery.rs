@@ -1,4 +1,4 @@
-//! Recovery where no link tells of a loss (decision 23).
+//! Recovery without loss reports of the link (decision 23).
 
 use crate::common::script::*;
 use kinglet_tcp::*;
@@ -7,7 +7,7 @@ use kinglet_wire::tcp::{Options, SackBlock, Timestamps};
 
 const MS: Duration = Duration::from_millis(1);
 
-/// A server with segments of 400 octets and a round trip of 20 ms; four are on their way.
+/// A server with segments of 400 octets and a round trip of 20 ms; four segments are in flight.
 fn in_flight(config: ConnectionConfig) -> (Script, Handle) {
     let config = ConnectionConfig { mss: 400, rto_min: MS * 200, pacing: false, ..config };
     let options = Options { mss: Some(400), sack_permitted: config.sack, ..Options::NONE };
@@ -40,7 +40,7 @@ fn after_a_second_timeout_in_a_row_the_loss_window_leaves_in_pieces() {
     for lossy_path in [false, true] {
         let config = ConnectionConfig { sack: false, lossy_path, ..plain() };
         let (mut s, handle) = in_flight(config);
-        // One segment, and two on a lossy path.
+        // One segment is sent again, and two on a lossy path.
         let rto = s.ep.info(handle).unwrap().rto;
         let first = s.wait(rto);
         let second = s.wait(rto * if lossy_path { 1 } else { 2 });
@@ -52,14 +52,14 @@ fn after_a_second_timeout_in_a_row_the_loss_window_leaves_in_pieces() {
         } else {
             assert_eq!(sent(&first), [(401, 400)]);
             assert_eq!(sent(&second), rest);
-            // Two segments were sent again: a piece is none.
+            // Two segments were sent again: a piece does not count as a segment.
             let sample = u16::MAX >> 5;
             assert_eq!(
                 s.ep.info(handle).unwrap().retransmitted_share,
                 sample - (sample >> 5) + sample
             );
         }
-        // One that arrives ends it.
+        // The arrival of one piece ends the back-off.
         s.give(ACK, 1, 465, b"").unwrap();
         let info = s.ep.info(handle).unwrap();
         assert_eq!((info.retransmits, info.backoff, info.rto), (0, 0, rto));
@@ -72,7 +72,7 @@ fn pieces_are_not_made_of_what_two_frames_hold() {
     s.ep.send(handle, &[1; 100]).unwrap();
     s.take_all();
     assert_eq!(sent(&s.wait(MS * 8000)), [(1, 100); 3]);
-    // Nor of a short rest of a flight.
+    // Pieces are not made of a short last segment either.
     let config = ConnectionConfig { mss: 400, ..plain() };
     let options = Options { mss: Some(400), ..Options::NONE };
     let (mut s, handle) = Script::server(config, options);
@@ -115,7 +115,7 @@ fn timeouts_of_losses_reported_by_the_link_are_alike_too() {
         s.ep.handle_deadline(s.now);
         waits.push(((s.now - from).as_millis() + rto / 2) / rto);
     }
-    // Then the link's word is not enough any more, and what is waited for is as long as ever.
+    // Then the link's reports no longer count, and the wait is as long as without them.
     assert_eq!(waits, [1, 1, 1, 1, 16, 32]);
 }
 
@@ -131,7 +131,7 @@ fn what_the_link_has_lost_is_no_sign_of_a_short_timeout() {
             s.ep.notify_lost(s.now, again.payload);
             s.take_all();
         }
-        // Too late for the RTO.
+        // The acknowledgment is too late for the RTO.
         s.now += rto;
         s.give(ACK, 1, 801, b"").unwrap();
         assert_eq!(s.ep.info(handle).unwrap().backoff, u8::from(!reported));
@@ -143,7 +143,7 @@ fn what_the_link_has_lost_is_no_sign_of_a_short_timeout() {
 fn recovery_leaves_two_segments_for_a_window_however_much_was_lost() {
     let (mut s, handle) = in_flight(ConnectionConfig { sack: true, ..plain() });
     s.wait(MS * 20);
-    // The last of four arrives, and nothing of the others.
+    // The last of four segments arrives, and none of the others.
     sack(&mut s, 1601, 2001);
     let again = s.wait(MS * 10);
     assert_eq!(seqs(&again), [401, 801]);
@@ -180,7 +180,7 @@ fn a_needless_timeout_is_found_out_by_what_was_sent_once() {
     let (mut s, handle) = in_flight(ConnectionConfig { sack: false, ..plain() });
     let rto = s.ep.info(handle).unwrap().rto;
     assert_eq!(sent(&s.wait(rto)), [(401, 400)]);
-    // The first one is taken for what was sent again, the second was not sent again (F-RTO).
+    // The first counts as one that was sent again; the second was not sent again (F-RTO).
     s.give(ACK, 1, 801, b"").unwrap();
     let info = s.ep.info(handle).unwrap();
     assert_eq!((info.counters.undone, info.backoff), (0, 0), "it may have been lost");
@@ -237,7 +237,7 @@ fn a_loss_after_a_needless_timeout_counts_all_that_is_in_flight() {
     let rto = s.ep.info(handle).unwrap().rto;
     s.wait(rto * 2);
     assert_eq!(s.ep.info(handle).unwrap().repair, Repair::Timeout);
-    // What had been sent again has only been late; but another one is lost.
+    // The segments sent again were only late; but another one is lost.
     s.options.timestamps = stamped(1, echo(&flight[1]));
     let at = |offset: u32| s.theirs.wrapping_add(offset);
     let late = SackBlock { left: at(801), right: at(1201) };
@@ -303,7 +303,7 @@ fn a_window_that_closes_is_asked_whatever_is_being_found_out_of_a_timeout() {
     let (mut s, handle) = in_flight(ConnectionConfig { sack: false, ..plain() });
     let rto = s.ep.info(handle).unwrap().rto;
     assert_eq!(sent(&s.wait(rto)), [(401, 400)]);
-    // F-RTO sends what is new before what may be lost.
+    // F-RTO sends new data before data that may be lost.
     s.give(ACK, 1, 801, b"").unwrap();
     assert_eq!(s.ep.send(handle, &[2; 400]), Ok(400));
     assert_eq!(seqs(&s.take_all()), [2001]);

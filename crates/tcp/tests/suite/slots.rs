@@ -1,4 +1,4 @@
-//! Slots of connections: when one is free for another connection.
+//! Slots of connections, and their use by another connection.
 
 use crate::common::script::*;
 use crate::common::*;
@@ -35,7 +35,7 @@ fn a_slot_is_used_again_only_when_it_is_over_and_its_handle_dies_then() {
     assert_eq!(s.ep.connect(s.now, s.peer, 9, plain()), Err(ConnectError::NoSlot));
 }
 
-/// An application that has closed its side may be about to read the last of what arrived.
+/// An application that has closed its side may still read the last octets that arrived.
 #[test]
 fn of_two_slots_the_one_with_nothing_unread_is_used_again() {
     let (mut s, unread) = Script::server(plain(), Options::NONE);

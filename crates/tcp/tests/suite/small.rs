@@ -1,5 +1,5 @@
-//! The small TCP: New Reno without records of segments, and no extensions. Alone against segments
-//! made by hand, against itself, and against the full one.
+//! The small TCP: New Reno without records of segments, and no extensions. It is tested against
+//! hand-made segments, against itself, and against the full TCP.
 
 use crate::common::script::*;
 use crate::common::*;
@@ -22,7 +22,7 @@ plan!(Little {
 
 type Alone = Scripted<Little>;
 
-/// Four segments of 100 octets on their way to a peer that knows SACK; a round trip was 20 ms.
+/// Four segments of 100 octets in flight to a peer with SACK; a round trip was 20 ms.
 fn in_flight() -> (Alone, Handle) {
     let config = ConnectionConfig { mss: 100, sack: true, rto_min: MS * 200, ..plain() };
     let options = Options { mss: Some(100), sack_permitted: true, ..Options::NONE };
@@ -46,7 +46,7 @@ fn three_duplicates_have_the_first_segment_sent_again_and_a_partial_ack_the_next
     let (mut s, handle) = in_flight();
     s.ep.send(handle, &[3; 300]).unwrap();
     s.wait(MS * 20);
-    // Limited transmit (RFC 3042): the first two let new data out.
+    // Limited transmit (RFC 3042): the first two duplicates let new data leave.
     s.give(ACK, 1, 101, b"").unwrap();
     s.give(ACK, 1, 101, b"").unwrap();
     let fresh = seqs(&s.take_all());
@@ -64,7 +64,7 @@ fn three_duplicates_have_the_first_segment_sent_again_and_a_partial_ack_the_next
     assert!(after.cwnd <= 200 + 100, "no burst: {}", after.cwnd);
 }
 
-/// RFC 6582 §3.2 step 3: by what is acknowledged, but for a segment.
+/// RFC 6582 §3.2 step 3: by the octets acknowledged, less one segment.
 //= rfc6582#3.2-7
 #[test]
 fn a_partial_acknowledgment_deflates_the_window() {
@@ -133,7 +133,8 @@ fn what_was_sent_again_times_nothing_and_the_timer_stays_doubled_until_something
     assert_eq!((info(&s, handle).last_rtt, info(&s, handle).backoff), (MS * 32, 0));
 }
 
-/// Eight times the RTO is the most that stays, unless an acknowledgment shows it to be too short.
+/// The back-off keeps at most eight times the RTO, unless an acknowledgment shows it to be too
+/// short.
 #[test]
 fn what_comes_an_rto_after_the_last_transmission_keeps_every_doubling() {
     for late in [false, true] {
@@ -192,7 +193,7 @@ fn no_setting_requests_an_extension_that_is_not_there() {
     assert_eq!(syn.header.flags, SYN);
     assert_eq!(syn.header.options.fast_open, None);
     assert!(!s.ep.has_fast_open_cookie(s.now, &s.peer, 80));
-    // A peer that asks gets what RFC 9293 has.
+    // A peer that requests extensions gets a connection without them.
     let mut s = Alone::new();
     let listen = ListenConfig { fast_open: 2, ..listening(2, config) };
     s.ep.listen(80, listen).unwrap();
@@ -216,7 +217,7 @@ fn without_cookies_a_syn_for_which_there_is_no_room_is_dropped() {
     s.remote = 4003;
     assert_eq!(s.give(SYN, 0, 0, b""), Err(Discard::BacklogFull));
     s.silent();
-    // Nor is anything taken for the answer to one.
+    // No segment is taken for the acknowledgment of a cookie either.
     assert_eq!(s.give(ACK, 1, 1, b""), Err(Discard::NoConnection));
 }
 
@@ -257,7 +258,7 @@ fn a_perfect_link_is_never_sent_anything_twice() {
     }
 }
 
-/// What one end has on its way to the other, with when it arrives.
+/// Segments in flight from one end to the other, each with its time of arrival.
 type Flying = VecDeque<(Instant, Vec<u8>)>;
 
 fn launch<S: Sizes>(end: &mut Endpoint<Pair, S>, now: Instant, out: &mut Flying, count: &mut u32) {
@@ -291,7 +292,7 @@ fn arrive<S: Sizes>(end: &mut Endpoint<Pair, S>, now: Instant, peer: Pair, from:
 }
 
 /// 30,000 octets from a client of plan `A` to a server of plan `B` over a link that loses and
-/// reorders; all features are asked for.
+/// reorders; all features are requested.
 fn between<A: Sizes, B: Sizes>() {
     let config = ConnectionConfig {
         mss: 400,

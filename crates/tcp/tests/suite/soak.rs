@@ -1,4 +1,4 @@
-//! Whole lives of connections, from opening to silence (`kinglet_testkit::pair`): a draw of what
+//! Whole lives of connections, from opening to silence (`kinglet_testkit::pair`): a sample of what
 //! `cargo run --release -p kinglet-lab --example soak` does for 10,000 seeds.
 
 use kinglet_tcp::congestion::NewReno;
@@ -13,14 +13,15 @@ fn five_hundred_connections_live_and_end_as_they_should() {
         println!("seed {seed}");
         total += run::<NewReno>(&mut Seeded::new(seed), false);
     }
-    // The draw must be of lives worth judging.
+    // The sample must contain enough events.
     assert!(total.whole * 2 > total.connections, "{total:?}");
     assert!(total.fast_opens > 5, "{total:?}");
     assert!(total.reboots > 50 && total.errors > 50 && total.timeouts > 500, "{total:?}");
 }
 
-/// A FIN acknowledged no more than the segment whose turn it was, as each had its own: the rest got
-/// lost, and who had sent the last of it heard a reset.
+/// Where each segment had its own acknowledgment, a FIN acknowledged no more than the next segment
+/// of these. The remaining acknowledgments were lost, and the peer, which sent the last segments
+/// again, got a reset.
 #[test]
 fn a_fin_says_all_that_has_come() {
     #[rustfmt::skip]
@@ -41,7 +42,7 @@ fn a_fin_says_all_that_has_come() {
 proptest! {
     #![proptest_config(ProptestConfig {
         failure_persistence: None,
-        // One in some hundreds is what a rare state takes to be met.
+        // A rare state occurs once in some hundreds of cases.
         cases: 20_000,
         ..Default::default()
     })]

@@ -1,4 +1,4 @@
-//! Every transition of RFC 9293 Figure 5, and what each state makes of unexpected segments.
+//! Every transition of RFC 9293 Figure 5, and unexpected segments in each state.
 
 use crate::common::script::*;
 use crate::common::*;
@@ -118,7 +118,7 @@ fn last_ack_processes_every_ack() {
     s.ep.close(handle).unwrap();
     let sent = s.take_all();
     assert_eq!(sent.len(), 3);
-    // A partial acknowledgment stops what it covers from being sent again.
+    // Octets covered by a partial acknowledgment are not sent again.
     s.give(ACK, 2, 101, b"").unwrap();
     let again = s.wait(Duration::from_secs(3));
     assert_eq!(again[0].seq, 101);
@@ -170,7 +170,7 @@ fn nothing_is_awaited_from_a_connection_that_was_closed_before_the_peer_answered
     assert_eq!(s.ep.recv(handle, &mut [0]), Err(RecvError::Ended(ConnectionError::Aborted)));
     assert_eq!(s.ep.send(handle, b"x"), Err(SendError::Ended(ConnectionError::Aborted)));
     assert_eq!(s.ep.info(handle).unwrap().error, Some(ConnectionError::Aborted));
-    // The other end sends its SYN-ACK all the same, to nobody.
+    // A SYN-ACK of the other end finds no connection.
     s.silent();
 }
 
@@ -200,7 +200,7 @@ fn a_half_open_connection_gives_up_in_bounded_time() {
 fn a_refused_connection_says_so() {
     let mut s = Script::new();
     let handle = s.connecting(plain());
-    // A RST without a valid ACK proves nothing.
+    // An RST without a valid ACK is not accepted.
     assert_eq!(s.give(RST, 0, 0, b""), Err(Discard::ResetUnproven));
     assert_eq!(s.give(RST | ACK, 0, 7, b""), Err(Discard::AckUnsent));
     s.silent();
@@ -230,7 +230,7 @@ fn a_segment_for_no_connection_is_answered_with_rst() {
     assert_eq!((rst.header.flags, rst.header.seq, rst.ack), (RST | ACK, 0, 6));
     assert_eq!(s.give(RST, 5, 0, b""), Err(Discard::NoConnection));
     s.silent();
-    // However many there are, the answers are bounded.
+    // The number of responses is bounded, however many segments arrive.
     for port in 0..100 {
         s.remote = 5000 + port;
         let _ = s.give(ACK, 5, 77, b"");
@@ -274,8 +274,8 @@ fn challenge_acks_are_rate_limited() {
     assert_eq!(s.take_all().len(), 1);
 }
 
-/// CVE-2016-5696: what an attacker's own connection gets must not tell whether segments forged in
-/// somebody else's name have hit a connection.
+/// CVE-2016-5696: the responses on an attacker's own connection must not reveal whether segments
+/// with a forged source address have hit another connection.
 #[test]
 fn the_limit_of_challenge_acks_is_no_side_channel() {
     let (mut s, _) = Script::server(plain(), Options::NONE);
@@ -324,7 +324,7 @@ fn time_wait_acknowledges_a_fin_again_and_is_not_ended_by_rst() {
     assert!(s.give(RST, 2, 0, b"").is_err());
     s.give(FIN | ACK, 1, 2, b"").unwrap();
     assert_eq!(s.take().unwrap().ack, 2);
-    // The FIN has restarted 2 MSL: 60 s after it the record is there no more.
+    // The FIN has restarted 2 MSL: 60 s after it the record is gone.
     s.wait(Duration::from_secs(50));
     assert!(s.give(FIN | ACK, 1, 2, b"").is_ok());
     s.wait(Duration::from_secs(61));
@@ -382,7 +382,7 @@ fn a_syn_flood_takes_no_connection_and_is_bounded() {
         s.remote = 1000 + port;
         refused += usize::from(s.give(SYN, 0, 0, b"") == Err(Discard::BacklogFull));
     }
-    // Three in the table, and one answer that is waiting to be sent.
+    // Three in the table, and one response that waits to be sent.
     assert_eq!(refused, 196);
     assert_eq!(s.take_all().len(), 4);
     // All slots are still free for active opens.

@@ -29,7 +29,7 @@ fn a_reset_echoes_the_timestamp_it_answers_and_has_no_time() {
     assert_eq!(s.take().unwrap().header.options.timestamps, None);
 }
 
-/// What is outside of the window and old is old, and counts as that.
+/// A segment that is outside of the window and has an old timestamp counts as old.
 //= rfc7323#5.3-2
 #[test]
 fn the_timestamp_is_checked_before_the_window() {

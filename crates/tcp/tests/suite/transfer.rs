@@ -120,7 +120,7 @@ fn two_hundred_bad_links_deliver_every_octet() {
         let link = Link { loss: 200, duplicate: 50, reorder: 100, ..PERFECT };
         let mut net = Net::new(link, seed);
         net.keep_log = false;
-        // Of four SYN-ACKs and their acknowledgments one gets through but for 1 in 60.
+        // Of four SYN-ACKs and their acknowledgments one gets through in 59 of 60 cases.
         let config = ConnectionConfig { syn_ack_retries: 7, ..config(4) };
         transfer(&mut net, [config; 2], [20_000, 0], Duration::from_secs(6000));
     }
@@ -152,7 +152,7 @@ fn any_config() -> impl Strategy<Value = ConnectionConfig> {
 proptest! {
     #![proptest_config(cases(400))]
 
-    /// Whatever the link does and however large the buffers are, both streams arrive whole.
+    /// With any link and any size of the buffers, both streams arrive complete.
     #[test]
     fn streams_arrive_whole(
         configs in [any_config(), any_config()],

@@ -1,5 +1,5 @@
-//! Windows, probes, acknowledgments and reassembly, segment by segment; many tests bear the name
-//! of a pitfall that another stack fell into.
+//! Windows, probes, acknowledgments and reassembly, segment by segment; many tests are named after
+//! a defect of another stack.
 
 use crate::common::script::*;
 use crate::common::*;
@@ -13,7 +13,7 @@ fn the_window_of_a_syn_is_never_scaled() {
     let (mut s, handle) = Script::server(plain(), options);
     // The ACK that completed the handshake had a window of 1000, scaled.
     assert_eq!(s.ep.info(handle).unwrap().snd_wnd, 1000 << 7);
-    // And in an active open the SYN-ACK's is taken as it stands.
+    // In an active open the window of the SYN-ACK is taken unscaled.
     let (s2, handle) = Script::client(plain(), options);
     assert_eq!(s2.ep.info(handle).unwrap().snd_wnd, 1000);
     s.silent();
@@ -111,7 +111,8 @@ fn a_zero_window_is_probed_and_the_probe_counts_as_sent() {
     let probes = s.wait(Duration::from_secs(1));
     assert_eq!((probes.len(), probes[0].payload.len(), probes[0].seq), (1, 1, 1));
     assert_eq!(s.ep.info(handle).unwrap().bytes_in_flight, 1);
-    // The peer does not take it: the same octet again, ever more slowly, for as long as it answers.
+    // The peer does not accept it: the same octet is sent again, at growing intervals, for as long
+    // as the peer responds.
     let mut gaps = Vec::new();
     let mut last = probes[0].at;
     for _ in 0..40 {
@@ -164,7 +165,7 @@ fn a_window_shrunk_to_zero_under_data_in_flight_does_not_stall_for_ever() {
     assert_eq!(s.take_all().len(), 4);
     s.window = 0;
     s.give(ACK, 1, 101, b"").unwrap();
-    // What was in flight is now a probe, and no sign of congestion.
+    // The data in flight is now a probe, and no sign of congestion.
     let before = s.ep.info(handle).unwrap();
     let probes = s.wait(Duration::from_secs(3));
     assert!(!probes.is_empty());
@@ -215,8 +216,8 @@ fn no_setting_delays_an_ack_by_half_a_second() {
     assert_eq!(acks.len(), 1);
 }
 
-/// The answer to a lone segment does not wait so long: who sends that may have seen nothing but
-/// the handshake, and has an RTO of 200 ms more than it took.
+/// The acknowledgment of a single segment does not wait so long: its sender may have measured only
+/// the handshake, and then has an RTO of 200 ms more than that took.
 #[test]
 fn an_ack_waits_three_times_as_long_where_the_sender_has_more() {
     let config = ConnectionConfig { delayed_ack: MS * 100, mss: 100, ..plain() };
@@ -260,7 +261,7 @@ fn acks_are_immediate_out_of_order_when_a_gap_is_filled_and_when_the_buffer_is_f
     assert_eq!(s.take().unwrap().ack, 1);
     s.give(ACK, 1, 1, &[1; 100]).unwrap();
     assert_eq!(s.take().unwrap().ack, 201);
-    // So are the next two.
+    // The next two are acknowledged at once, too.
     for i in 2..4 {
         s.give(ACK, 1 + i * 100, 1, &[1; 100]).unwrap();
         assert_eq!(s.take().unwrap().ack, 101 + i * 100);
@@ -319,7 +320,7 @@ fn signs_of_the_peers_timeout_have_the_next_eight_segments_acknowledged_at_once(
         nxt = nxt.max(nxt - back + len as u32);
         assert_eq!(s.take().unwrap().ack, nxt);
         s.read(handle);
-        // The short one has used up one of the eight.
+        // The short segment has used up one of the eight.
         for _ in 0..if back == 100 { 8 } else { 7 } {
             s.give(ACK, nxt, 1, &[1; 100]).unwrap();
             nxt += 100;
@@ -332,7 +333,7 @@ fn signs_of_the_peers_timeout_have_the_next_eight_segments_acknowledged_at_once(
         s.wait(MS * 200);
         s.read(handle);
     }
-    // What is pushed is short because there is no more.
+    // A segment with PSH is short because there is no more text.
     s.give(ACK | PSH, nxt, 1, &[1; 40]).unwrap();
     s.silent();
 }
@@ -373,7 +374,8 @@ fn a_receive_buffer_filled_entirely_out_of_order_is_reassembled() {
     assert_eq!(s.read(handle), stream);
 }
 
-/// Of a full window the first segment was lost: what the peer sends next begins at the right edge.
+/// The first segment of a full window was lost: the next segment of the peer begins at the right
+/// edge.
 #[test]
 fn an_ack_at_the_right_edge_of_the_window_is_taken() {
     let (mut s, handle) = Script::server(plain(), Options::NONE);
@@ -425,7 +427,7 @@ fn a_lone_fin_is_retransmitted_until_it_is_acknowledged() {
     s.ep.close(handle).unwrap();
     assert!(s.take().unwrap().is(FIN));
     for _ in 0..5 {
-        // Duplicates ask for a fast retransmission, and the timer stays.
+        // Duplicates request a fast retransmission, and the timer stays.
         s.give(ACK, 1, 1, b"").unwrap();
         s.take_all();
         assert!(s.ep.deadline().is_some());

@@ -78,13 +78,13 @@ pub fn endpoint(id: u8) -> Box<Ep> {
     Box::new(Endpoint::new(Config::new([id; 16])))
 }
 
-/// What the link does, in units of 1/1000.
+/// Properties of the link; probabilities in units of 1/1000.
 #[derive(Clone, Copy, Debug)]
 pub struct Link {
     pub loss: u32,
     pub duplicate: u32,
     pub reorder: u32,
-    /// Of what is sent as ECN-capable.
+    /// Share of the ECN-capable segments.
     pub mark: u32,
     pub delay: Duration,
     /// Time a segment occupies the link, per octet.
@@ -106,7 +106,7 @@ struct Flying {
     octets: Vec<u8>,
 }
 
-/// Whether to drop a segment, from its sender, its ordinal there and its octets.
+/// Returns whether to drop a segment, given its sender, its ordinal there and its octets.
 type Filter = Box<dyn FnMut(usize, usize, &[u8]) -> bool>;
 
 /// A network of endpoints with the usual plan.
@@ -122,7 +122,7 @@ pub struct Network<S: Sizes> {
     /// Drops segments on purpose.
     pub filter: Option<Filter>,
     pub sent: [usize; 2],
-    /// Everything that was sent: (time, sender, octets).
+    /// All segments sent: (time, sender, octets).
     pub log: Vec<(Instant, usize, Vec<u8>)>,
     pub keep_log: bool,
 }
@@ -194,7 +194,8 @@ impl<S: Sizes> Network<S> {
         }
     }
 
-    /// One event: drains both ends, moves time to what comes next. `false` if nothing will.
+    /// Processes one event: drains both ends and advances time to the next event. Returns `false`
+    /// if there is none.
     pub fn step(&mut self, until: Instant) -> bool {
         for side in 0..2 {
             self.drain(side);
@@ -236,7 +237,7 @@ impl<S: Sizes> Network<S> {
         while self.step(until) {}
     }
 
-    /// Runs until `done` or for `limit`; whether `done`.
+    /// Runs until `done` or for `limit`; returns whether `done`.
     pub fn run_until(&mut self, limit: Duration, mut done: impl FnMut(&mut Self) -> bool) -> bool {
         let until = self.now + limit;
         loop {
@@ -357,7 +358,7 @@ pub fn transfer<S: Sizes>(
     handles
 }
 
-/// So many cases of a property, and no file of failures: the seed is in the output.
+/// Sets `count` cases of a property, and no file of failures: the seed is in the output.
 pub fn cases(count: u32) -> proptest::test_runner::Config {
     proptest::test_runner::Config { cases: count, failure_persistence: None, ..Default::default() }
 }

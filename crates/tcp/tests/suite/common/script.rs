@@ -26,7 +26,7 @@ pub fn seqs(segments: &[Got]) -> Vec<u32> {
     segments.iter().map(|g| g.seq).collect()
 }
 
-/// A segment that came out.
+/// A segment that the endpoint has sent.
 #[derive(Clone, Debug)]
 pub struct Got {
     pub header: Header,
@@ -57,11 +57,11 @@ pub struct Scripted<S: Sizes> {
     pub theirs: u32,
     pub window: u16,
     pub options: Options,
-    /// Codepoint of what is handed in.
+    /// Codepoint of the segments handed in.
     pub mark: Ecn,
 }
 
-/// Neither timestamps nor delayed acknowledgments: what comes out is easy to foretell.
+/// Neither timestamps nor delayed acknowledgments: the output is easy to predict.
 pub fn plain() -> ConnectionConfig {
     ConnectionConfig {
         mss: 100,
@@ -197,7 +197,7 @@ impl<S: Sizes> Scripted<S> {
         assert_eq!(self.take().map(|g| (g.header.flags, g.seq, g.payload.len())), None);
     }
 
-    /// Lets time pass and answers what came out.
+    /// Lets time pass and returns the segments that were sent.
     pub fn wait(&mut self, time: Duration) -> Vec<Got> {
         let until = self.now + time;
         let mut all = self.take_all();
