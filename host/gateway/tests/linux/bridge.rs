@@ -1,7 +1,6 @@
 //! Kinglet's endpoint on a TUN device, and the faults between it and the kernel.
 
 use crate::flow::Flow;
-use crate::host::{TO_KINGLET, digest};
 use crate::matrix::Case;
 use core::net::Ipv6Addr;
 use kinglet::AddressPair;
@@ -31,6 +30,8 @@ pub(crate) const RING: usize = 16 * 1220;
 const DELAY: Duration = Duration::from_millis(3);
 /// Longest time that a packet is held back, in milliseconds.
 const HELD_MS: u64 = 12;
+/// Overrun of a timer that an idle machine shows as well: the timers count milliseconds.
+const PUNCTUAL: Duration = Duration::from_millis(5);
 /// Probabilities in 1/1000.
 const LOSS: u32 = 20;
 /// For ECN-capable packets.
@@ -85,6 +86,9 @@ pub(crate) struct Bridge<'a> {
     packets: u64,
     lost: u64,
     silence: Duration,
+    /// Time by which this thread has run late. It includes what the kernel's own count of waiting
+    /// for a core cannot see: the time that a hypervisor takes.
+    late: Duration,
     /// Number of SYNs of Linux that were checked.
     syns: u32,
     /// SYNs with data: to Linux, to Kinglet.
@@ -120,6 +124,7 @@ impl<'a> Bridge<'a> {
             packets: 0,
             lost: 0,
             silence: Duration::ZERO,
+            late: Duration::ZERO,
             syns: 0,
             fast: [0; 2],
             capable: [0; 2],
@@ -168,6 +173,8 @@ impl<'a> Bridge<'a> {
                 }
                 () = tokio::time::sleep(wait) => {}
             }
+            let overrun = self.now() - next.max(now);
+            self.late += if overrun > PUNCTUAL { overrun } else { Duration::ZERO };
         }
         false
     }
@@ -184,11 +191,8 @@ impl<'a> Bridge<'a> {
         let mut over = self.expected.is_none();
         for flow in &mut self.flows {
             flow.run(&mut self.tcp);
-            flow.watch(now, &self.tcp);
-            over &= flow.digest(&self.tcp).is_some_and(|found| {
-                assert_eq!(found, digest(flow.total, TO_KINGLET), "what Kinglet has read");
-                true
-            });
+            flow.watch(now, self.late, &self.tcp);
+            over &= flow.is_over(&self.tcp);
             self.silence = self.silence.max(flow.longest_silence());
         }
         over
@@ -269,8 +273,7 @@ impl<'a> Bridge<'a> {
         };
         // A late duplicate for a closed connection may be answered with RST, and Linux does so.
         let open = self.flows.iter().find(|flow| flow.ports == ports);
-        if header.flags.contains(Flags::RST) && open.is_some_and(|f| f.digest(&self.tcp).is_none())
-        {
+        if header.flags.contains(Flags::RST) && open.is_some_and(|flow| !flow.is_over(&self.tcp)) {
             panic!("{direction:?}: a reset: {header:?}; {}", self.status());
         }
         if header.flags.contains(Flags::SYN) && !segment.payload.is_empty() {
@@ -312,8 +315,8 @@ impl<'a> Bridge<'a> {
     }
 
     pub(crate) fn summary(&self) -> String {
-        let Bridge { packets, lost, silence, .. } = self;
-        format!("{packets} packets, {lost} lost, longest silence {silence:?}")
+        let Bridge { packets, lost, silence, late, .. } = self;
+        format!("{packets} packets, {lost} lost, longest silence {silence:?}, {late:?} late")
     }
 
     pub(crate) fn status(&self) -> String {

@@ -1,16 +1,15 @@
 //! One of Kinglet's connections: its application, and its progress.
 
 use crate::bridge::{RING, Tcp};
-use crate::host::{Hash, TO_LINUX, octet};
+use crate::host::{TO_KINGLET, TO_LINUX, octet};
 use kinglet_tcp::{Handle, RecvError, State};
 use kinglet_time::{Duration, Instant};
-use sha2::{Digest, Sha256};
 use std::collections::VecDeque;
 
 /// Longest silence without a lost packet: a few RTOs of some 250 ms.
 const SILENCE: Duration = Duration::from_secs(1);
-/// A silence is checked if the thread has waited for a core for at most this share of it, 1 / n.
-const WAITED: u64 = 20;
+/// A silence is checked if the bridge ran late for at most this share of it, 1 / n.
+const LATE: u64 = 20;
 /// Number of packets that a failure's report shows.
 const LOG: usize = 80;
 
@@ -18,8 +17,8 @@ const LOG: usize = 80;
 struct Progress {
     done: u64,
     since: Instant,
-    /// Time that this thread had waited for a core by then.
-    waited: Duration,
+    /// Time by which the bridge had run late by then.
+    late: Duration,
     /// For each lost packet: the value of `done` from which it cannot be the reason for a silence.
     losses: Vec<u64>,
     longest: Duration,
@@ -32,7 +31,6 @@ pub(crate) struct Flow {
     pub(crate) total: usize,
     sent: usize,
     got: usize,
-    hash: Sha256,
     eof: bool,
     closed: bool,
     /// Progress to Linux, and from Linux.
@@ -46,7 +44,7 @@ impl Flow {
         let progress = || Progress {
             done: 0,
             since: now,
-            waited: waited(),
+            late: Duration::ZERO,
             losses: Vec::new(),
             longest: Duration::ZERO,
         };
@@ -56,7 +54,6 @@ impl Flow {
             total,
             sent: 0,
             got: 0,
-            hash: Sha256::new(),
             eof: false,
             closed: false,
             progress: [progress(), progress()],
@@ -64,11 +61,10 @@ impl Flow {
         }
     }
 
-    /// Returns the hash of the octets read, when all have been read and all sent octets are
-    /// acknowledged.
-    pub(crate) fn digest(&self, tcp: &Tcp) -> Option<Hash> {
+    /// Whether all octets have been read and all sent octets are acknowledged.
+    pub(crate) fn is_over(&self, tcp: &Tcp) -> bool {
         let acked = tcp.info(self.handle).is_none_or(|info| info.bytes_queued == 0);
-        (self.eof && self.closed && acked).then(|| self.hash.clone().finalize().into())
+        self.eof && self.closed && acked
     }
 
     pub(crate) fn run(&mut self, tcp: &mut Tcp) {
@@ -90,10 +86,16 @@ impl Flow {
         let mut data = [0; 4096];
         while !self.eof {
             match tcp.recv(self.handle, &mut data) {
-                Ok(0) => self.eof = true,
+                Ok(0) => {
+                    assert_eq!(self.got, self.total, "ports {:?}: octets read", self.ports);
+                    self.eof = true;
+                }
                 Ok(count) => {
-                    self.hash.update(&data[..count]);
-                    self.got += count;
+                    for &found in &data[..count] {
+                        let expected = octet(self.got, TO_KINGLET);
+                        assert_eq!(found, expected, "ports {:?}: octet {}", self.ports, self.got);
+                        self.got += 1;
+                    }
                 }
                 Err(RecvError::WouldBlock) => break,
                 Err(error) => panic!("ports {:?}: {error} after {} octets", self.ports, self.got),
@@ -114,8 +116,10 @@ impl Flow {
         }
     }
 
-    /// Checks the length of the silence when there is progress.
-    pub(crate) fn watch(&mut self, now: Instant, tcp: &Tcp) {
+    /// Checks the length of the silence when there is progress. `late` is the time by which the
+    /// bridge has run late so far: nobody promises a fast retransmission on a machine that stands
+    /// still.
+    pub(crate) fn watch(&mut self, now: Instant, late: Duration, tcp: &Tcp) {
         let Some(info) = tcp.info(self.handle) else { return };
         let end = self.total as u64;
         for (direction, done) in [(0, info.bytes_acked), (1, info.bytes_received)] {
@@ -125,21 +129,21 @@ impl Flow {
                 continue;
             }
             let (silence, lost) = (now - progress.since, progress.losses.len());
-            let (before, waited) = (progress.waited, waited());
-            let is_idle = (waited - before).as_micros() <= silence.as_micros() / WAITED;
+            let late_by = late - progress.late;
+            let is_idle = late_by.as_micros() <= silence.as_micros() / LATE;
             // Each loss may double the RTO.
             let allowed = SILENCE.max(info.rto * 2) * (1 << lost.min(6));
             assert!(
                 silence <= allowed || !is_idle,
                 "ports {:?}, {direction}: {silence:?} of silence after {} octets, with {lost} \
-                 lost: {info:?}\nlatest first:\n{}",
+                 lost and the bridge {late_by:?} late: {info:?}\nlatest first:\n{}",
                 self.ports,
                 progress.done,
                 self.log.iter().map(|line| format!("{line}\n")).collect::<String>()
             );
             progress.longest = progress.longest.max(silence);
             progress.losses.retain(|&until| done < until);
-            (progress.done, progress.since, progress.waited) = (done, now, waited);
+            (progress.done, progress.since, progress.late) = (done, now, late);
         }
     }
 
@@ -155,11 +159,4 @@ impl Flow {
              {info:?}"
         )
     }
-}
-
-/// Time that this thread has waited for a core so far (proc_pid_schedstat(5)).
-fn waited() -> Duration {
-    let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
-    let nanoseconds = text.split(' ').nth(1).and_then(|field| field.parse::<u64>().ok());
-    Duration::from_micros(nanoseconds.unwrap_or(0) / 1000)
 }
