@@ -4,6 +4,7 @@ use crate::metric::RouteQuality;
 use crate::params::{LATELY, Times};
 use crate::precursors::Precursors;
 use crate::sequence::{is_newer, newest};
+use kinglet_mem::{Claim, slot_for_new};
 use kinglet_time::{Duration, Instant, earliest};
 
 /// A destination.
@@ -129,11 +130,14 @@ impl Route {
         self.lose(now, self.sequence.map(|sequence| sequence.wrapping_add(1)), times);
     }
 
-    /// Returns its eviction priority, greatest first; `None` if it must stay. Routes that packets
-    /// use are never evicted, so a flood of requests takes away none of them.
-    fn yields(&self, now: Instant) -> Option<(bool, bool, Instant)> {
-        let stays = self.is_unreported || self.is_valid && self.is_used;
-        (!stays).then_some((self.is_forgotten(now), !self.is_valid, self.expires))
+    /// Returns its claim to its slot. Routes that packets use are never evicted, so a flood of
+    /// requests takes away none of them. Of the others those that are over go first, then the
+    /// invalid ones, each in the order of their expiry.
+    fn claim(&self, now: Instant) -> Claim<(bool, bool, Instant)> {
+        match self.is_unreported || self.is_valid && self.is_used {
+            true => Claim::InUse,
+            false => Claim::Idle((!self.is_forgotten(now), self.is_valid, self.expires)),
+        }
     }
 
     fn take(&mut self, now: Instant, offer: &Offer) -> Taken {
@@ -181,20 +185,8 @@ pub(crate) fn consider(table: &mut [Option<Route>], now: Instant, offer: &Offer)
 
 /// Returns a place for another destination: a free one, or that of the entry that is evicted first.
 pub(crate) fn place(table: &mut [Option<Route>], now: Instant) -> Option<&mut Option<Route>> {
-    let (mut best, mut most) = (None, None);
-    for (index, place) in table.iter().enumerate() {
-        let Some(route) = place else {
-            best = Some(index);
-            break;
-        };
-        let Some((forgotten, invalid, expires)) = route.yields(now) else { continue };
-        // The entry that expires first is of least use.
-        let readiness = Some((forgotten, invalid, core::cmp::Reverse(expires)));
-        if readiness > most {
-            (best, most) = (Some(index), readiness);
-        }
-    }
-    table.get_mut(best?)
+    let claim = |place: &Option<Route>| place.map_or(Claim::Free, |route| route.claim(now));
+    table.get_mut(slot_for_new(table, claim)?)
 }
 
 /// Invalidates routes that were not used until their expiry; returns the next expiry.

@@ -1,7 +1,7 @@
 //! Neighbour table.
 
 use crate::duplicates::LastFrame;
-use kinglet_mem::{Array, Empty};
+use kinglet_mem::{Array, Claim, Empty, slot_for_new};
 use kinglet_time::Instant;
 use kinglet_wire::ieee802154::Address;
 
@@ -178,19 +178,10 @@ impl<A: Array<Neighbour>> Neighbours<A> {
         let known = table.iter().position(|neighbour| neighbour.address == address);
         let index = match known {
             Some(index) => index,
-            None => {
-                let (mut oldest, mut least) = (0, Instant::MAX);
-                for (index, neighbour) in table.iter().enumerate() {
-                    if neighbour.address.is_empty() {
-                        oldest = index;
-                        break;
-                    }
-                    if neighbour.last_used < least {
-                        (oldest, least) = (index, neighbour.last_used);
-                    }
-                }
-                oldest
-            }
+            None => slot_for_new(table, |neighbour| match neighbour.address.is_empty() {
+                true => Claim::Free,
+                false => Claim::Idle(neighbour.last_used),
+            })?,
         };
         let neighbour = table.get_mut(index)?;
         if known.is_none() {

@@ -14,7 +14,7 @@ use crate::air::PREAMBLE_SFD;
 use crate::delivery_method::{DeliveryMethod, Strobe, StrobeEnd, StrobeResult};
 use crate::stats::{StrobeStats, count};
 use crate::wake::{CHECK, LONGEST, SAMPLES_BEFORE, Wake, WakeUp, channel_after, repetition};
-use kinglet_mem::{Array, Empty};
+use kinglet_mem::{Array, Claim, Empty, slot_for_new};
 use kinglet_radio::{Channel, LIFS, MAX_FRAME, SIFS, Start};
 use kinglet_random::Random;
 use kinglet_time::{Duration, Instant};
@@ -226,10 +226,10 @@ impl<R, A: Array<Strobed>, const SPARE: usize> Strobing<R, A, SPARE> {
         let known = table.iter().position(|entry| entry.address == dst);
         let index = match known {
             Some(index) => index,
-            None => {
-                let age = |(_, entry): &(usize, &Strobed)| entry.last_used;
-                table.iter().enumerate().min_by_key(age)?.0
-            }
+            None => slot_for_new(table, |entry| match entry.address.is_empty() {
+                true => Claim::Free,
+                false => Claim::Idle(entry.last_used),
+            })?,
         };
         let entry = table.get_mut(index)?;
         if known.is_none() {

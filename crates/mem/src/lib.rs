@@ -32,8 +32,10 @@
 #![no_std]
 #![forbid(unsafe_code)]
 
+mod claim;
 mod reasons;
 
+pub use claim::{Claim, slot_for_new};
 use core::ops::{Deref, DerefMut, Range};
 pub use kinglet_octets::copy;
 

@@ -10,7 +10,7 @@ use crate::pace::{LONGEST, PACE};
 use crate::route::{self, ANNOUNCEMENTS, OUTSIDE, Offer, Route};
 use crate::stats::{Discard, Info, NeighbourInfo, RouteInfo, Stats, count};
 use core::cell::Cell;
-use kinglet_mem::Array;
+use kinglet_mem::{Array, Claim, slot_for_new};
 use kinglet_random::Random;
 use kinglet_time::{Duration, Instant, earliest};
 use kinglet_trickle::Trickle;
@@ -439,20 +439,14 @@ impl<S: Sizes> Mesh<S> {
         let routes = self.routes.as_slice();
         let table = self.neighbours.as_mut_slice();
         let known = table.iter().position(|place| place.is_some_and(|n| n.short == short));
-        let index = match known.or_else(|| table.iter().position(Option::is_none)) {
-            Some(index) => index,
-            None => {
-                let idle = |n: &Neighbour| {
-                    !routes.iter().flatten().any(|r| r.next_hop == n.short && r.is_usable())
-                };
-                let idle = (0..).zip(table.iter().flatten()).filter(|(_, n)| idle(n));
-                let worst = idle.min_by_key(|(_, n)| n.rssi_dbm())?;
-                if worst.1.rssi_dbm() >= i16::from(rssi_dbm) {
-                    return None;
-                }
-                worst.0
-            }
+        let carries =
+            |n: &Neighbour| routes.iter().flatten().any(|r| r.next_hop == n.short && r.is_usable());
+        let claim = |place: &Option<Neighbour>| match place {
+            None => Claim::Free,
+            Some(n) if n.rssi_dbm() >= i16::from(rssi_dbm) || carries(n) => Claim::InUse,
+            Some(n) => Claim::Idle(n.rssi_dbm()),
         };
+        let index = known.or_else(|| slot_for_new(table, claim))?;
         let place = table.get_mut(index)?;
         if known.is_none() {
             *place = Some(Neighbour::new(now, short, rssi_dbm, noise));

@@ -3,6 +3,7 @@
 use crate::neighbour::Neighbour;
 use crate::stats::{Stats, bump};
 use core::net::Ipv6Addr;
+use kinglet_mem::{Claim, slot_for_new};
 use kinglet_time::Instant;
 
 /// Reason for the insertion of a neighbour.
@@ -40,24 +41,22 @@ pub(crate) fn insert<'a>(
     cause: Cause,
     address: Ipv6Addr,
 ) -> Option<&'a mut Neighbour> {
-    let free = table.iter().position(Option::is_none);
-    let index = match free {
-        Some(index) => index,
-        None => {
-            let known = table.iter().enumerate().filter_map(|(at, it)| Some((at, it.as_ref()?)));
-            let may_go = |it: &Neighbour| match cause {
-                Cause::Heard => it.used.is_none(),
-                Cause::Wanted => !it.waits(),
-                Cause::Stray(since) => !it.waits() && it.used.is_none_or(|used| used < since),
-            };
-            let last = known.filter(|(_, it)| may_go(it)).min_by_key(|(_, it)| it.used);
-            let Some((index, _)) = last else {
-                bump(&mut stats.refused);
-                return None;
-            };
-            bump(&mut stats.evicted);
-            index
-        }
+    let may_go = |it: &Neighbour| match cause {
+        Cause::Heard => it.used.is_none(),
+        Cause::Wanted => !it.waits(),
+        Cause::Stray(since) => !it.waits() && it.used.is_none_or(|used| used < since),
     };
-    Some(table.get_mut(index)?.insert(Neighbour::new(address)))
+    let claim = |place: &Option<Neighbour>| match place {
+        None => Claim::Free,
+        Some(it) if may_go(it) => Claim::Idle(it.used),
+        Some(_) => Claim::InUse,
+    };
+    let Some(place) = slot_for_new(table, claim).and_then(|index| table.get_mut(index)) else {
+        bump(&mut stats.refused);
+        return None;
+    };
+    if place.is_some() {
+        bump(&mut stats.evicted);
+    }
+    Some(place.insert(Neighbour::new(address)))
 }

@@ -5,6 +5,7 @@
 //! phase less well or has failed before, comes first again and again. So the relay counts frames; a
 //! node that is far ahead waits until the others have caught up, or prove to have less to send.
 
+use kinglet_mem::{Claim, slot_for_new};
 use kinglet_time::{Duration, Instant};
 use kinglet_wire::ieee802154::Address;
 
@@ -115,7 +116,10 @@ impl FairShare {
         let known = self.senders.iter().position(|it| it.address == address);
         let index = match known {
             Some(index) => index,
-            None => self.senders.iter().enumerate().min_by_key(|(_, it)| it.last)?.0,
+            None => slot_for_new(&self.senders, |it| match it.address.is_empty() {
+                true => Claim::Free,
+                false => Claim::Idle(it.last),
+            })?,
         };
         let place = self.senders.get_mut(index)?;
         if known.is_none() || place.is_silent(now) {

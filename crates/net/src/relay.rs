@@ -3,7 +3,7 @@
 
 use crate::fair_share::FairShare;
 use core::fmt::Debug;
-use kinglet_mem::Array;
+use kinglet_mem::{Array, Claim, slot_for_new};
 use kinglet_store::{Full, Label, Store};
 use kinglet_time::{Instant, earliest};
 use kinglet_wire::ieee802154::Address;
@@ -296,14 +296,11 @@ impl<V: Array<Option<Virtual>>, Q: Store> Relay<V, Q> {
     /// Returns an entry for a datagram from `src`: a free one, else the least recently continued
     /// one of the same sender, or of any sender.
     pub(crate) fn place(&mut self, src: Address) -> Option<&mut Option<Virtual>> {
-        let key = |place: &Option<Virtual>| match place {
-            None => (false, false, Instant::ZERO),
-            Some(v) => (true, v.src != src, v.touched),
+        let claim = |place: &Option<Virtual>| match place {
+            None => Claim::Free,
+            Some(v) => Claim::Idle((v.src != src, v.touched)),
         };
-        let index = {
-            let places = self.virtuals.as_mut_slice();
-            places.iter().enumerate().min_by_key(|(_, place)| key(place))?.0
-        };
+        let index = slot_for_new(self.virtuals.as_slice(), claim)?;
         let place = self.virtuals.as_mut_slice().get_mut(index)?;
         if place.is_some() {
             count(&mut self.stats.evicted);

@@ -2,7 +2,9 @@
 //! were removed, if it sends nothing upward and was only out of range for a while: it is sent the
 //! DTSN that requests DAOs (RFC 6550, 9.6) until that is acknowledged.
 
+use core::cmp::Reverse;
 use core::net::Ipv6Addr;
+use kinglet_mem::{Claim, slot_for_new};
 use kinglet_time::{Duration, Instant, earliest};
 
 /// Number of such children, the latest ones.
@@ -32,9 +34,12 @@ impl Lost {
         if self.0.iter().flatten().any(|child| child.address == address) {
             return;
         }
-        // A free place, or that of the child with the most attempts.
-        let place = self.0.iter_mut().max_by_key(|place| place.map_or(u8::MAX, |it| it.tries));
-        if let Some(place) = place {
+        // The child with the most attempts is evicted.
+        let claim = |place: &Option<Child>| match place {
+            None => Claim::Free,
+            Some(it) => Claim::Idle(Reverse(it.tries)),
+        };
+        if let Some(place) = slot_for_new(&self.0, claim).and_then(|index| self.0.get_mut(index)) {
             *place = Some(Child { address, at: now + EVERY, tries: 0 });
         }
     }

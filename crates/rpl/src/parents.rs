@@ -4,7 +4,9 @@ use crate::link::Link;
 use crate::lollipop::Counter;
 use crate::objective::Path;
 use crate::rank::INFINITE_RANK;
+use core::cmp::Reverse;
 use core::net::Ipv6Addr;
+use kinglet_mem::{Claim, slot_for_new};
 use kinglet_time::Instant;
 
 /// A neighbour that has sent a DIO of this node's DODAG.
@@ -52,14 +54,12 @@ impl Parents<'_> {
         kept: Option<Ipv6Addr>,
         cost: impl Fn(&Candidate) -> u16,
     ) -> bool {
-        let free = self.0.iter().position(Option::is_none);
-        let worst = || {
-            let others = self.0.iter().enumerate().filter_map(|(i, c)| Some((i, (*c)?)));
-            let others = others.filter(|(_, candidate)| Some(candidate.address) != kept);
-            let (index, worst) = others.max_by_key(|(_, candidate)| cost(candidate))?;
-            (cost(&worst) > cost(&new)).then_some(index)
+        let claim = |place: &Option<Candidate>| match place {
+            None => Claim::Free,
+            Some(it) if Some(it.address) == kept || cost(it) <= cost(&new) => Claim::InUse,
+            Some(it) => Claim::Idle(Reverse(cost(it))),
         };
-        let place = free.or_else(worst).and_then(|index| self.0.get_mut(index));
+        let place = slot_for_new(self.0, claim).and_then(|index| self.0.get_mut(index));
         place.is_some_and(|place| {
             *place = Some(new);
             true

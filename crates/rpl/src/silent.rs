@@ -2,6 +2,7 @@
 //! candidates, and the table of other nodes may be full.
 
 use core::net::Ipv6Addr;
+use kinglet_mem::{Claim, slot_for_new};
 use kinglet_time::{Duration, Instant};
 
 /// Number of neighbours in the table.
@@ -39,9 +40,11 @@ impl Silent {
         }
         // Its place, a free one, or that of the neighbour with the fewest failures, the oldest of
         // them.
-        let doubt =
-            |index: &usize| self.0.get(*index).copied().flatten().map(|it| (it.failures, it.since));
-        let index = known.or_else(|| (0..NEIGHBOURS).min_by_key(doubt));
+        let claim = |place: &Option<Neighbour>| match place {
+            None => Claim::Free,
+            Some(it) => Claim::Idle((it.failures, it.since)),
+        };
+        let index = known.or_else(|| slot_for_new(&self.0, claim));
         let Some(place) = index.and_then(|index| self.0.get_mut(index)) else { return 0 };
         let before = place.filter(|it| it.address == address).map_or(0, |it| it.failures);
         let failures = before.saturating_add(1);

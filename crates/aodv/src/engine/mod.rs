@@ -13,7 +13,7 @@ use crate::params::{RERR_RATELIMIT, RREQ_RATELIMIT, RREQ_RETRIES, SECOND, Times}
 use crate::route::{self, Offer, Route, Taken};
 use crate::search::Search;
 use crate::stats::{Info, RouteInfo, Stats, count};
-use kinglet_mem::Array;
+use kinglet_mem::{Array, Claim, slot_for_new};
 use kinglet_random::Random;
 use kinglet_time::{Duration, Instant, Limit, earliest};
 use kinglet_wire::aodv::{OUTSIDE, Rrep};
@@ -203,9 +203,11 @@ impl<S: Sizes> Aodv<S> {
         if let Some(link) = links.iter_mut().flatten().find(|link| link.short == from) {
             return link.hear(now, lqi);
         }
-        // A free place counts as the oldest one.
-        let heard = |place: &&mut Option<Link>| place.as_ref().map(|link| link.heard);
-        if let Some(place) = links.iter_mut().min_by_key(heard) {
+        let claim = |place: &Option<Link>| match place {
+            None => Claim::Free,
+            Some(link) => Claim::Idle(link.heard),
+        };
+        if let Some(place) = slot_for_new(links, claim).and_then(|index| links.get_mut(index)) {
             *place = Some(Link::new(now, from, lqi));
         }
     }

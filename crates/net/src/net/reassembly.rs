@@ -12,7 +12,7 @@ use crate::incoming::{Arrival, Delivery, Fate, Ingress};
 use crate::partial::{Partial, Piece, Step, Units};
 use crate::pool::RESERVED;
 use crate::stats::{Discard, bump};
-use kinglet_mem::{Array, copy};
+use kinglet_mem::{Array, Claim, copy, slot_for_new};
 use kinglet_time::{Instant, earliest};
 use kinglet_wire::ieee802154::Address;
 use kinglet_wire::ipv6::{self, MIN_MTU};
@@ -279,16 +279,16 @@ impl<S: Sizes, X: Copy> Net<S, X> {
     /// whose fragments still arrive.
     fn evict(&mut self, now: Instant, src: Address, first: bool) -> Result<(), Discard> {
         let idle = self.config.reassembly_timeout / IDLE;
-        let mut victim = None;
-        for (index, place) in self.partials.as_slice().iter().enumerate() {
-            let Some(partial) = place else { continue };
-            let yields = first && (!partial.starts.has(0) || partial.touched + idle <= now);
-            let key = (partial.src != src, partial.touched);
-            if (yields || !key.0) && victim.is_none_or(|(least, _)| key < least) {
-                victim = Some((key, index));
+        let claim = |place: &Option<Partial>| {
+            // A free entry is no help: what is missing may be a packet buffer.
+            let Some(partial) = place else { return Claim::InUse };
+            let is_idle = first && (!partial.starts.has(0) || partial.touched + idle <= now);
+            match is_idle || partial.src == src {
+                true => Claim::Idle((partial.src != src, partial.touched)),
+                false => Claim::InUse,
             }
-        }
-        let (_, index) = victim.ok_or(Discard::NoReassembly)?;
+        };
+        let index = slot_for_new(self.partials.as_slice(), claim).ok_or(Discard::NoReassembly)?;
         bump(&mut self.stats.evicted_reassemblies);
         self.drop_partial(index);
         Ok(())

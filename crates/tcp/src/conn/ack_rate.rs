@@ -32,7 +32,7 @@ impl<C: Controller, A: LossDetection, F: Features, B: Scoreboard + ?Sized> Conne
             self.params.ack_every = rate;
         }
         if rate < 2 {
-            self.rcv.ack.now |= self.owes_ack();
+            self.rcv.ack.now = true;
         }
     }
 

@@ -64,10 +64,18 @@ fn a_request_of_zero_has_one_segment_acknowledged_at_once() {
     assert!(is_prompt(&mut s, &mut seq, None), "every second, as before");
     assert!(!is_prompt(&mut s, &mut seq, None));
     s.wait(MS * 500);
-    // Without text it requests nothing.
-    s.options.ack_rate = Some(AckRate::Request(0));
-    s.give(ACK, seq, 1, b"").unwrap();
-    s.silent();
+}
+
+#[test]
+fn a_request_without_text_changes_nothing() {
+    let (mut s, mut seq) = (receiving(KNOWS), 1);
+    for request in [0, 1, 4] {
+        s.options.ack_rate = Some(AckRate::Request(request));
+        s.give(ACK, seq, 1, b"").unwrap();
+        s.silent();
+        assert!(!is_prompt(&mut s, &mut seq, None), "after {request}");
+        assert!(is_prompt(&mut s, &mut seq, None), "every second, after {request}");
+    }
 }
 
 #[test]
@@ -157,7 +165,8 @@ fn a_request_is_sent_again_with_what_was_lost_and_withdrawn_with_a_larger_window
 #[test]
 fn a_sender_that_can_send_more_or_whose_peer_knows_nothing_requests_nothing() {
     for (config, options) in [
-        (asking(), KNOWS),
+        // Two full segments.
+        (ConnectionConfig { send_buffer: 200, ..asking() }, KNOWS),
         (ConnectionConfig { send_buffer: 150, ..asking() }, Options::NONE),
         (ConnectionConfig { send_buffer: 150, ..plain() }, KNOWS),
     ] {
