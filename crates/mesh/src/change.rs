@@ -14,4 +14,6 @@ pub enum Change {
     },
     /// A leaf is no longer this router's child.
     ChildRemoved(u16),
+    /// There are new network data, see [`Mesh::data`](crate::Mesh::data).
+    Data,
 }

@@ -62,4 +62,7 @@ pub trait Sizes {
     type Routes: Array<Option<Route>>;
     /// Leaves of the mesh, including the node's own children.
     type Leaves: Array<Option<Leaf>>;
+    /// Octets of the network data, at most [`MAX_DATA`](crate::MAX_DATA). A node without room takes
+    /// no part in their distribution: then all nodes have their addresses and contexts otherwise.
+    type Data: Array<u8>;
 }

@@ -7,8 +7,12 @@
 //! * **Leaves** have a parent that carries all their traffic. A leaf selects the best router,
 //!   reports to it from time to time, and searches again when the parent no longer responds.
 //!
-//! Parameters are OpenThread's, with their names in the code. Differences from Thread: addresses
-//! are configured, so there is no leader and no router identifier; a border router is a destination
+//! * **Network data** are up to [`MAX_DATA`] octets that a border router announces
+//!   ([`Mesh::announce`]) and that every other node gets, leaves included: the prefix of the
+//!   addresses, and 6LoWPAN contexts.
+//!
+//! Parameters are OpenThread's, with their names in the code. Differences from Thread: short
+//! addresses are configured, so there is no leader and no router identifier; a border router is a destination
 //! like any other; every router knows every leaf, so there are no address queries; and a rise in
 //! cost is advertised before another route is accepted (see [`HOLD`]), so that no loop forms while
 //! advertisements arrive.
@@ -26,6 +30,7 @@
 //!     type Neighbours = [Option<Neighbour>; 4];
 //!     type Routes = [Option<Route>; 4];
 //!     type Leaves = [Option<Leaf>; 4];
+//!     type Data = [u8; 8];
 //! }
 //!
 //! let mut border: Mesh<Plan> = Mesh::new(Config::new(1, Role::BorderRouter, 1));
@@ -58,6 +63,8 @@
 //! | `route.rs` | distance vector |
 //! | `leaves.rs` | leaves and their parents |
 //! | `attach.rs` | attachment of a leaf to a parent |
+//! | `data.rs` | versions and storage of the network data |
+//! | `distribution.rs` | their announcement, requests and responses |
 //! | `pace.rs` | advertisement intervals |
 //! | `change.rs` | changes reported to the node |
 
@@ -73,6 +80,8 @@ extern crate std;
 mod attach;
 mod change;
 mod config;
+mod data;
+mod distribution;
 mod leaves;
 mod link;
 mod mesh;
@@ -86,6 +95,6 @@ pub use config::{Config, Role, Sizes};
 pub use leaves::Leaf;
 pub use link::{Neighbour, UNREACHABLE};
 pub use mesh::{Destination, Mesh, Out};
-pub use message::{Field, MAX_LEN};
+pub use message::{Field, MAX_DATA, MAX_LEN};
 pub use route::{HOLD, Route};
 pub use stats::{Discard, Info, NeighbourInfo, RouteInfo, Stats};

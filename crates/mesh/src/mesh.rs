@@ -3,6 +3,7 @@
 use crate::attach::{Attach, RESPONSE_DELAY};
 use crate::change::Change;
 use crate::config::{Config, Role, Sizes};
+use crate::data::Data;
 use crate::leaves::{self, Adoption, Leaves};
 use crate::link::{self, Age, Neighbour, UNREACHABLE};
 use crate::message::{Advertisement, Entry, MAX_ANSWER, Message, NO_PARENT, Status, Writer, fits};
@@ -68,7 +69,7 @@ impl Progress {
 
 /// A node of the mesh; see the crate's documentation for the loop around it.
 pub struct Mesh<S: Sizes> {
-    config: Config,
+    pub(crate) config: Config,
     random: Random,
     trickle: Trickle<()>,
     neighbours: S::Neighbours,
@@ -83,6 +84,7 @@ pub struct Mesh<S: Sizes> {
     /// Deadline of routes and leaves, until one of them may have changed.
     tables_due: Cell<Option<Option<Instant>>>,
     attach: Attach,
+    pub(crate) data: Data<S::Data>,
     stats: Stats,
 }
 
@@ -111,6 +113,7 @@ impl<S: Sizes> Mesh<S> {
             leaf_announcements_left: 0,
             tables_due: Cell::new(None),
             attach: Attach::new(&config),
+            data: Data::NONE,
             stats: Stats::ZERO,
         }
     }
@@ -122,11 +125,11 @@ impl<S: Sizes> Mesh<S> {
 
     /// Returns whether the node is a router. A memory plan without neighbour entries is that of a
     /// leaf, without router functions.
-    const fn is_router(&self) -> bool {
+    pub(crate) const fn is_router(&self) -> bool {
         S::Neighbours::LEN > 0 && matches!(self.config.role, Role::Router | Role::BorderRouter)
     }
 
-    fn is_leaf(&self) -> bool {
+    pub(crate) fn is_leaf(&self) -> bool {
         self.config.role == Role::Leaf
     }
 
@@ -142,7 +145,7 @@ impl<S: Sizes> Mesh<S> {
         Leaves { own, child_timeout, table: self.leaves.as_mut_slice() }
     }
 
-    fn changed(&mut self, now: Instant, any: bool) {
+    pub(crate) fn changed(&mut self, now: Instant, any: bool) {
         if any {
             count(&mut self.stats.resets);
             self.trickle.hasten(now, &PACE, &mut self.random);
@@ -169,7 +172,7 @@ impl<S: Sizes> Mesh<S> {
         if self.is_leaf() { self.attach.parent() } else { self.via(OUTSIDE) }
     }
 
-    fn via(&self, destination: u16) -> Option<u16> {
+    pub(crate) fn via(&self, destination: u16) -> Option<u16> {
         let mut routes = self.routes.as_slice().iter().flatten();
         let route = routes.find(|route| route.destination == destination)?;
         route.is_usable().then_some(route.next_hop)
@@ -202,11 +205,14 @@ impl<S: Sizes> Mesh<S> {
 
     /// Returns whether a leaf's receiver must be on because a response may come at any time.
     pub fn listens(&self) -> bool {
-        self.is_leaf() && self.attach.listens()
+        self.is_leaf() && (self.attach.listens() || self.data.listens())
     }
 
     /// Returns the next change, if any.
     pub fn poll_change(&mut self) -> Option<Change> {
+        if Self::HAS_DATA && self.data.poll_change() {
+            return Some(Change::Data);
+        }
         if self.is_leaf() {
             let changed = self.attach.poll_change();
             return changed.then(|| Change::ParentChanged(self.attach.parent()));
@@ -322,7 +328,14 @@ impl<S: Sizes> Mesh<S> {
         let margin = i16::from(rssi_dbm).saturating_sub(self.config.noise_floor_dbm.into());
         match Message::parse(octets).map_err(Discard::Malformed)? {
             Message::Advertisement(advertisement) if self.is_router() => {
-                self.advertised(now, from, rssi_dbm, advertisement)
+                self.advertised(now, from, rssi_dbm, advertisement)?;
+                self.compare_data(now, from, advertisement.data)
+            }
+            Message::DataRequest if self.is_router() && self.data.version().is_some() => {
+                self.answer_data(from)
+            }
+            Message::Data { version, octets } if Self::HAS_DATA => {
+                self.take_data(now, from, version, octets)
             }
             Message::ParentRequest if self.is_router() => {
                 let quality = link::quality(margin);
@@ -344,15 +357,16 @@ impl<S: Sizes> Mesh<S> {
                     Adoption::Full => (Status::Full, sequence),
                     Adoption::Stale(known) => (Status::Stale, known),
                 };
-                self.answer(from, Message::ChildIdResponse { status, sequence }, None)
+                let data = self.data.version();
+                self.answer(from, Message::ChildIdResponse { status, sequence, data }, None)
             }
             Message::ParentResponse { quality, cost } if self.is_leaf() => {
                 self.attach.offered(from, margin, quality, cost);
                 Ok(())
             }
-            Message::ChildIdResponse { status, sequence } if self.is_leaf() => {
+            Message::ChildIdResponse { status, sequence, data } if self.is_leaf() => {
                 self.attach.answered(now, &mut self.random, from, status, sequence);
-                Ok(())
+                self.compare_data(now, from, data)
             }
             Message::LinkProbe if self.is_router() => Ok(()),
             _ => Err(Discard::NotForRole),
@@ -360,7 +374,7 @@ impl<S: Sizes> Mesh<S> {
     }
 
     /// Queues a message. It replaces an earlier one of its kind to the same device.
-    fn answer(
+    pub(crate) fn answer(
         &mut self,
         to: u16,
         message: Message<'_>,
@@ -467,8 +481,17 @@ impl<S: Sizes> Mesh<S> {
         let ready = |place: &&mut Option<Answer>| place.is_some_and(|a| a.at.is_none());
         let place = self.answers.iter_mut().find(ready)?;
         let Answer { to, message, len, .. } = (*place)?;
-        let len = usize::from(len);
-        kinglet_mem::copy(buf.get_mut(..len)?, &message);
+        let message = message.get(..usize::from(len))?;
+        let len = match (Message::parse(message), self.data.version()) {
+            // The data are stored once.
+            (Ok(Message::Data { .. }), Some(version)) => {
+                Message::Data { version, octets: self.data.octets() }.emit(buf)?
+            }
+            _ => {
+                kinglet_mem::copy(buf.get_mut(..message.len())?, message);
+                message.len()
+            }
+        };
         *place = None;
         Some(Out { to: Destination::Short(to), len })
     }
@@ -487,7 +510,8 @@ impl<S: Sizes> Mesh<S> {
     /// Returns whether a complete advertisement is a single frame.
     fn is_small(&self) -> bool {
         let routes = self.routes.as_slice().iter().flatten().count();
-        fits(routes, self.leaves.as_slice().iter().flatten().count())
+        let leaves = self.leaves.as_slice().iter().flatten().count();
+        fits(routes, leaves, self.data.version())
     }
 
     /// Starts the next advertisement. One that fits into a single frame is complete. A larger one
@@ -518,7 +542,7 @@ impl<S: Sizes> Mesh<S> {
         let start = self.advertising?;
         let Progress { mut routes, mut leaves, whole, again } = start;
         let (border, starts) = (self.config.role == Role::BorderRouter, self.has_no_routes());
-        let mut writer = Writer::advertisement(buf, border, starts)?;
+        let mut writer = Writer::advertisement(buf, border, starts, self.data.version())?;
         let mut full = false;
         for route in self.routes.as_slice().get(routes..).unwrap_or_default() {
             let entries = route.filter(|route| whole || route.announcements_left > 0);
@@ -575,7 +599,7 @@ impl<S: Sizes> Mesh<S> {
     /// Returns the time of the next call of [`Mesh::handle_deadline`].
     pub fn deadline(&self) -> Option<Instant> {
         match self.config.role {
-            Role::Leaf => Some(self.attach.deadline()),
+            Role::Leaf => earliest(Some(self.attach.deadline()), self.data.deadline()),
             _ if !self.is_router() => None,
             _ => {
                 let answers = self.answers.iter().flatten().filter_map(|answer| answer.at);
@@ -599,7 +623,8 @@ impl<S: Sizes> Mesh<S> {
             return;
         }
         if self.is_leaf() {
-            return self.attach.handle_deadline(now, &mut self.random);
+            self.attach.handle_deadline(now, &mut self.random);
+            return self.request_data(now);
         }
         if !self.is_router() {
             return;

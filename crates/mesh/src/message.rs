@@ -3,7 +3,8 @@
 //! | octet | Advertisement (kind 1, broadcast) |
 //! |---|---|
 //! | 0 | version (4 bits, now 1), kind (4 bits) |
-//! | 1 | border router, no routes yet, not used (1 bit each), number of destinations (5 bits) |
+//! | 1 | border router, no routes yet, has network data (1 bit each), number of destinations (5 bits) |
+//! | then, with network data | their version: source (2), serial number (1) |
 //! | then | each destination: short address (2), quality in, out (2 bits each), cost (4 bits) |
 //! | the rest | each leaf: short address (2), its parent's or 0xFFFF (2), attachment number (1) |
 //!
@@ -15,16 +16,22 @@
 //! | 2 | Parent Request, broadcast | – |
 //! | 3 | Parent Response | quality of the request (2 bits), one bit, cost outside (5 bits) |
 //! | 4 | Child Id Request | attachment number, 1 if the leaf sleeps (else 0) |
-//! | 5 | Child Id Response | status, attachment number known |
+//! | 5 | Child Id Response | status, attachment number known, version of the network data if any |
 //! | 6 | Link Probe: only its acknowledgement matters | – |
+//! | 7 | Network Data | version, octets of the data |
+//! | 8 | Network Data Request | – |
 
+use crate::data::Version;
 use crate::link::UNREACHABLE;
 
 /// Maximum octets of a message: one 802.15.4 frame also with security and uncompressed addresses.
 pub const MAX_LEN: usize = 80;
 
-/// Maximum octets of a message to one device.
-pub(crate) const MAX_ANSWER: usize = 3;
+/// Maximum octets of the network data.
+pub const MAX_DATA: usize = MAX_LEN - 1 - Version::LEN;
+
+/// Maximum octets of a queued response; network data are added when it is sent.
+pub(crate) const MAX_ANSWER: usize = 3 + Version::LEN;
 
 /// Maximum number of destinations in one advertisement.
 const MAX_ENTRIES: usize = 26;
@@ -36,6 +43,7 @@ const VERSION: u8 = 1;
 /// Flags of an advertisement, in the bits above the number of its destinations.
 const BORDER: u8 = 0x80;
 const STARTS: u8 = 0x40;
+const HAS_DATA: u8 = 0x20;
 /// No device: the parent of a detached leaf.
 pub(crate) const NO_PARENT: u16 = 0xFFFF;
 
@@ -48,7 +56,7 @@ pub enum Field {
     Kind,
     /// Too short or too long for its kind, or for its number of destinations.
     Length,
-    /// Addresses of destinations, leaves or parents that no device can have.
+    /// Addresses of destinations, leaves, parents or sources that no device can have.
     Address,
     /// A cost above 16.
     Cost,
@@ -79,8 +87,10 @@ pub(crate) enum Message<'a> {
     ParentRequest,
     ParentResponse { quality: u8, cost: u8 },
     ChildIdRequest { sequence: u8, sleeps: bool },
-    ChildIdResponse { status: Status, sequence: u8 },
+    ChildIdResponse { status: Status, sequence: u8, data: Option<Version> },
     LinkProbe,
+    Data { version: Version, octets: &'a [u8] },
+    DataRequest,
 }
 
 /// A router's entry for one destination.
@@ -105,6 +115,8 @@ pub(crate) struct Advertisement<'a> {
     pub(crate) border: bool,
     /// True if its sender has no routes: it has just started.
     pub(crate) starts: bool,
+    /// Version of the network data that its sender has.
+    pub(crate) data: Option<Version>,
     entries: &'a [[u8; ENTRY]],
     bindings: &'a [[u8; BINDING]],
 }
@@ -112,12 +124,16 @@ pub(crate) struct Advertisement<'a> {
 impl<'a> Advertisement<'a> {
     fn parse(octets: &'a [u8]) -> Result<Self, Field> {
         let (&flags, rest) = octets.split_first().ok_or(Field::Length)?;
+        let (data, rest) = match flags & HAS_DATA != 0 {
+            true => version_of(rest).map(|(version, rest)| (Some(version), rest))?,
+            false => (None, rest),
+        };
         let count = usize::from(flags & 0x1F).saturating_mul(ENTRY);
         let (entries, bindings) = rest.split_at_checked(count).ok_or(Field::Length)?;
         let (entries, _) = entries.as_chunks();
         let (bindings, []) = bindings.as_chunks() else { return Err(Field::Length) };
         let (border, starts) = (flags & BORDER != 0, flags & STARTS != 0);
-        let this = Advertisement { border, starts, entries, bindings };
+        let this = Advertisement { border, starts, data, entries, bindings };
         let known = this.entries().all(|entry| entry.destination != NO_PARENT);
         let devices = |b: Binding| b.child < 0xFFFE && b.parent != 0xFFFE;
         if known && this.bindings().all(devices) { Ok(this) } else { Err(Field::Address) }
@@ -163,12 +179,24 @@ impl<'a> Message<'a> {
                 Ok(Message::ChildIdRequest { sequence, sleeps: sleeps == 1 })
             }
             (4, &[_, _]) => Err(Field::Mode),
-            (5, &[status, sequence]) => {
-                let status = Status::ALL.get(usize::from(status)).ok_or(Field::Status)?;
-                Ok(Message::ChildIdResponse { status: *status, sequence })
+            (5, &[status, sequence, ref rest @ ..]) => {
+                let status = *Status::ALL.get(usize::from(status)).ok_or(Field::Status)?;
+                let data = match rest {
+                    [] => None,
+                    _ => match version_of(rest)? {
+                        (version, []) => Some(version),
+                        _ => return Err(Field::Length),
+                    },
+                };
+                Ok(Message::ChildIdResponse { status, sequence, data })
             }
             (6, []) => Ok(Message::LinkProbe),
-            (2..=6, _) => Err(Field::Length),
+            (7, rest) => {
+                let (version, octets) = version_of(rest)?;
+                Ok(Message::Data { version, octets })
+            }
+            (8, []) => Ok(Message::DataRequest),
+            (2..=8, _) => Err(Field::Length),
             _ => Err(Field::Kind),
         }
     }
@@ -187,19 +215,35 @@ impl<'a> Message<'a> {
             Message::ChildIdRequest { sequence, sleeps } => {
                 writer.put(&[kind(4), sequence, sleeps.into()])?;
             }
-            Message::ChildIdResponse { status, sequence } => {
+            Message::ChildIdResponse { status, sequence, data } => {
                 writer.put(&[kind(5), status as u8, sequence])?;
+                if let Some(version) = data {
+                    writer.put(&version.to_octets())?;
+                }
             }
             Message::LinkProbe => writer.put(&[kind(6)])?,
+            Message::Data { version, octets } => {
+                writer.put(&[kind(7)])?;
+                writer.put(&version.to_octets())?;
+                writer.put(octets)?;
+            }
+            Message::DataRequest => writer.put(&[kind(8)])?,
         }
         Some(writer.len)
     }
 }
 
+/// Splits off the version of network data.
+fn version_of(octets: &[u8]) -> Result<(Version, &[u8]), Field> {
+    let (version, rest) = octets.split_first_chunk().ok_or(Field::Length)?;
+    Ok((Version::of(*version).ok_or(Field::Address)?, rest))
+}
+
 /// Returns whether an advertisement of so many destinations and leaves fits into one message.
-pub(crate) const fn fits(entries: usize, bindings: usize) -> bool {
+pub(crate) const fn fits(entries: usize, bindings: usize, data: Option<Version>) -> bool {
     let octets = entries.saturating_mul(ENTRY).saturating_add(bindings.saturating_mul(BINDING));
-    entries <= MAX_ENTRIES && octets <= MAX_LEN - HEADER
+    let version = if data.is_some() { Version::LEN } else { 0 };
+    entries <= MAX_ENTRIES && octets.saturating_add(version) <= MAX_LEN - HEADER
 }
 
 /// Writes an advertisement: its destinations, then its leaves, as many as fit.
@@ -210,10 +254,19 @@ pub(crate) struct Writer<'a> {
 
 impl<'a> Writer<'a> {
     /// Returns `None` if the header does not fit.
-    pub(crate) fn advertisement(out: &'a mut [u8], border: bool, starts: bool) -> Option<Self> {
+    pub(crate) fn advertisement(
+        out: &'a mut [u8],
+        border: bool,
+        starts: bool,
+        data: Option<Version>,
+    ) -> Option<Self> {
         let mut writer = Writer { out, len: 0 };
-        let flags = if border { BORDER } else { 0 } | if starts { STARTS } else { 0 };
+        let flag = |set: bool, flag: u8| if set { flag } else { 0 };
+        let flags = flag(border, BORDER) | flag(starts, STARTS) | flag(data.is_some(), HAS_DATA);
         writer.put(&[VERSION << 4 | 1, flags])?;
+        if let Some(version) = data {
+            writer.put(&version.to_octets())?;
+        }
         Some(writer)
     }
 
@@ -256,14 +309,19 @@ mod tests {
     use super::*;
     use std::vec::Vec;
 
+    const DATA: Version = Version { source: 0x0102, serial: 255 };
+
     #[test]
     fn messages_survive_the_air() {
         for message in [
             Message::ParentRequest,
             Message::ParentResponse { quality: 3, cost: 16 },
             Message::ChildIdRequest { sequence: 255, sleeps: true },
-            Message::ChildIdResponse { status: Status::Stale, sequence: 7 },
+            Message::ChildIdResponse { status: Status::Stale, sequence: 7, data: None },
+            Message::ChildIdResponse { status: Status::Accepted, sequence: 7, data: Some(DATA) },
             Message::LinkProbe,
+            Message::Data { version: DATA, octets: &[0; MAX_DATA] },
+            Message::DataRequest,
         ] {
             let mut octets = [0; MAX_LEN];
             let len = message.emit(&mut octets).unwrap();
@@ -277,10 +335,10 @@ mod tests {
         let entry = |n| Entry { destination: n, quality_in: 3, quality_out: 1, cost: n as u8 % 17 };
         let binding = |n| Binding { child: n, parent: NO_PARENT, sequence: 1 };
         let mut octets = [0; 200];
-        let mut writer = Writer::advertisement(&mut octets, true, false).unwrap();
+        let mut writer = Writer::advertisement(&mut octets, true, false, None).unwrap();
         let entries = (1..100).take_while(|&n| writer.entry(entry(n)).is_some()).count();
         assert_eq!((entries, writer.len()), (MAX_ENTRIES, 2 + 3 * 26));
-        let mut writer = Writer::advertisement(&mut octets, true, false).unwrap();
+        let mut writer = Writer::advertisement(&mut octets, true, false, None).unwrap();
         for n in [1, 15, 16] {
             writer.entry(entry(n)).unwrap();
         }
@@ -292,6 +350,13 @@ mod tests {
         let back: Vec<_> = read.entries().collect();
         assert_eq!(back, [entry(1), entry(15), entry(16)]);
         assert_eq!(read.bindings().last(), Some(binding(13)));
+        assert_eq!(read.data, None);
+        let mut writer = Writer::advertisement(&mut octets, false, true, Some(DATA)).unwrap();
+        let entries = (1..100).take_while(|&n| writer.entry(entry(n)).is_some()).count();
+        assert_eq!((entries, writer.len()), (25, 5 + 3 * 25));
+        assert!(fits(25, 0, Some(DATA)) && !fits(26, 0, Some(DATA)) && fits(26, 0, None));
+        let Ok(Message::Advertisement(read)) = Message::parse(&octets[..80]) else { panic!() };
+        assert_eq!((read.data, read.entries().count()), (Some(DATA), 25));
     }
 
     #[test]
@@ -300,7 +365,6 @@ mod tests {
             (&[][..], Field::Length),
             (&[0x22], Field::Version),
             (&[0x10], Field::Kind),
-            (&[0x17], Field::Kind),
             (&[0x11], Field::Length),
             (&[0x11, 1, 0, 1], Field::Length),
             (&[0x11, 0, 0, 1, 0, 2], Field::Length),
@@ -314,7 +378,16 @@ mod tests {
             (&[0x14, 0, 2], Field::Mode),
             (&[0x15, 3, 0], Field::Status),
             (&[0x15, 0], Field::Length),
+            (&[0x15, 0, 0, 1], Field::Length),
+            (&[0x15, 0, 0, 0, 1, 1, 0], Field::Length),
+            (&[0x15, 0, 0, 0xFF, 0xFE, 1], Field::Address),
             (&[0x16, 0], Field::Length),
+            (&[0x17, 0, 1], Field::Length),
+            (&[0x17, 0xFF, 0xFE, 1], Field::Address),
+            (&[0x18, 0], Field::Length),
+            (&[0x19], Field::Kind),
+            (&[0x11, 0x20, 0, 1], Field::Length),
+            (&[0x11, 0x20, 0xFF, 0xFF, 1], Field::Address),
             (&[0x11; 83], Field::Length),
         ] {
             assert_eq!(Message::parse(octets), Err(field), "{octets:x?}");

@@ -16,6 +16,8 @@ kinglet_mem::reasons! {
         NeighboursFull,
         /// Too many responses wait to be sent.
         Busy,
+        /// Network data that do not fit into the node's memory plan.
+        DataTooLong,
     }
 }
 

@@ -2,6 +2,7 @@
 
 use crate::profile::Profile;
 use kinglet_mac as mac;
+use kinglet_mesh as mesh;
 use kinglet_net as net;
 
 /// Lengths of the tables of a [`Profile`], in places unless octets are stated.
@@ -64,6 +65,10 @@ pub struct Lengths {
     pub mesh_routes: usize,
     /// Leaves that a router of the mesh keeps; 0 for a leaf.
     pub mesh_leaves: usize,
+    /// Octets of the network data that a [`Meshed`](crate::Meshed) can hold: 8 for the prefix of the
+    /// addresses, and for each context 2 and its prefix; at most 76. 0: addresses and contexts do
+    /// not come from the mesh.
+    pub network_data: usize,
     /// TCP connections.
     pub connections: usize,
     /// Octets of a connection's send ring; 0 if it sends nothing but constant data.
@@ -120,6 +125,7 @@ impl Lengths {
         mesh_neighbours: 0,
         mesh_routes: 0,
         mesh_leaves: 0,
+        network_data: 48,
         connections: 1,
         send_buffer: 1024,
         receive_buffer: 1024,
@@ -167,6 +173,10 @@ impl Lengths {
                 "`pending_requests`: at least 1 where the radio sleeps, or the node never polls"
             );
         }
+        assert!(
+            self.network_data == 0 || self.network_data >= 8 && self.network_data <= mesh::MAX_DATA,
+            "`network_data`: 8 to 76 octets, or 0"
+        );
         if self.mesh_routes > 0 || self.mesh_leaves > 0 {
             assert!(
                 self.mesh_neighbours >= 1,
@@ -244,6 +254,8 @@ mod tests {
             ("frames", Lengths { frames: 1, ..small }),
             ("neighbours", Lengths { neighbours: 0, ..small }),
             ("children", Lengths { children: 1, indirect: 1, ..small }),
+            ("network_data", Lengths { network_data: 7, ..small }),
+            ("network_data", Lengths { network_data: 77, ..small }),
             ("mesh_neighbours", Lengths { mesh_routes: 1, ..small }),
             ("mesh_neighbours", Lengths { mesh_leaves: 1, ..small }),
             ("storage", Lengths { storage: 127, ..small }),
@@ -275,6 +287,9 @@ mod tests {
             Lengths { listeners: 0, half_open: 0, ..small },
             Lengths { connections: 0, segments: 0, time_wait: 0, receive_buffer: 1, ..small },
             Lengths { mesh_neighbours: 1, mesh_routes: 1, mesh_leaves: 1, ..small },
+            Lengths { network_data: 0, ..small },
+            Lengths { network_data: 8, ..small },
+            Lengths { network_data: 76, ..small },
             Lengths { addresses: 2, autoconfigured: 2, ..small },
         ] {
             assert_eq!(wrong::<Awake>(lengths), None, "{lengths:?}");

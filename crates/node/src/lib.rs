@@ -319,6 +319,7 @@ mod interface;
 mod lengths;
 pub mod manual;
 mod meshed;
+mod network_data;
 mod node;
 mod peer;
 pub mod polling;

@@ -1,24 +1,48 @@
 //! The mesh as a node's routing protocol.
 
 use crate::config::Config;
+use crate::network_data::{NetworkData, emit};
+use crate::node::Node;
+use crate::profile::Profile;
 use crate::routing::{Change, Each, EachRelation, MAX_MESSAGE, Message, Routing};
 use crate::rpled::near;
 use core::net::Ipv6Addr;
-use kinglet_mesh::{self as mesh, Destination, Mesh, Role};
-use kinglet_net::{self as net, Learnt, NextHop};
+use kinglet_mem::Array;
+use kinglet_mesh::{self as mesh, Destination, MAX_DATA, Mesh, Role};
+use kinglet_net::{self as net, Learnt, NextHop, TableFull};
 use kinglet_time::Instant;
 use kinglet_wire::ieee802154::Address;
 use kinglet_wire::ipv6::same_prefix;
-use kinglet_wire::sixlowpan::link_address_of;
+use kinglet_wire::sixlowpan::{Context, derived_iid, link_address_of};
 
 /// UDP port of the mesh's messages. It is one of the ports that compress to four bits (RFC 6282,
 /// 4.3.3), not Thread's 19788: the messages are not Thread's.
 pub const MESH_PORT: u16 = 0xF0BF;
 
 /// A mesh and the prefix of its addresses.
+///
+/// A border router can [announce](Meshed::announce) the prefix and the 6LoWPAN contexts. Every
+/// other node of the mesh then gets its address and the contexts from the mesh, if its memory plan
+/// has room for them (`network_data` in [`profile!`](crate::profile!)).
 pub struct Meshed<S: mesh::Sizes> {
     mesh: Mesh<S>,
     prefix: Ipv6Addr,
+    /// The address that follows from the network data.
+    address: Option<Ipv6Addr>,
+    /// The contexts that come from the network data, a bit for each identifier.
+    contexts: u16,
+    /// Next part of new network data to be reported to the node.
+    part: Part,
+}
+
+/// The parts of network data, in the order of their report.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Part {
+    /// The former address, if it is over.
+    FormerAddress,
+    Address,
+    Context(u8),
+    None,
 }
 
 /// Bits of the prefix: the rest is the interface identifier, which holds the short address.
@@ -26,11 +50,79 @@ const PREFIX_LEN: u8 = 64;
 
 impl<S: mesh::Sizes> Meshed<S> {
     /// Creates a mesh for the node with this configuration. Its short address, seed and sleep
-    /// replace those in `mesh`. All addresses of the mesh begin with the first 64 bits of `prefix`.
+    /// replace those in `mesh`. All addresses of the mesh begin with the first 64 bits of `prefix`;
+    /// with `::` they come from the border router.
     pub const fn new<K>(node: &Config<K>, mesh: mesh::Config, prefix: Ipv6Addr) -> Self {
         let (short, sleeps) = (node.mac.short, !node.mac.rx_on_when_idle);
         let mesh = mesh::Config { short, sleeps, seed: node.seed, ..mesh };
-        Meshed { mesh: Mesh::new(mesh), prefix }
+        Meshed::of(Mesh::new(mesh), prefix)
+    }
+
+    const fn of(mesh: Mesh<S>, prefix: Ipv6Addr) -> Self {
+        Meshed { mesh, prefix, address: None, contexts: 0, part: Part::None }
+    }
+
+    /// Announces the prefix of all addresses, of which the first 64 bits count, and the contexts
+    /// with their identifiers to the whole mesh, this node included. A later call replaces them.
+    /// After [`Node::with_routing`] it is [`Node::announce`].
+    ///
+    /// # Errors
+    /// They do not fit into `network_data` of the memory plan, or into a message, which has room
+    /// for six contexts of 64 bits; or there is no such context.
+    pub fn announce(
+        &mut self,
+        now: Instant,
+        prefix: Ipv6Addr,
+        contexts: &[(u8, Context)],
+    ) -> Result<(), TableFull> {
+        let mut octets = [0; MAX_DATA];
+        let len = emit(prefix, contexts, &mut octets).ok_or(TableFull)?;
+        let octets = octets.get(..len).unwrap_or_default();
+        if self.mesh.announce(now, octets) { Ok(()) } else { Err(TableFull) }
+    }
+
+    /// Returns the next change that new network data cause. Malformed data change nothing.
+    fn poll_part(&mut self) -> Option<Change> {
+        while self.part != Part::None {
+            let Some(data) = NetworkData::parse(self.mesh.data()) else {
+                self.part = Part::None;
+                return None;
+            };
+            let short = self.mesh.config().short;
+            match self.part {
+                Part::FormerAddress => {
+                    self.part = Part::Address;
+                    self.prefix = data.prefix.unwrap_or(self.prefix);
+                    let address = data.prefix.map(|prefix| address(prefix, short));
+                    let former = core::mem::replace(&mut self.address, address);
+                    if let Some(former) = former.filter(|_| former != address) {
+                        return Some(Change::NoAddress(former));
+                    }
+                }
+                Part::Address => {
+                    self.part = Part::Context(0);
+                    if let Some(address) = self.address {
+                        return Some(Change::Address(address));
+                    }
+                }
+                Part::Context(id) => {
+                    self.part =
+                        if id < 15 { Part::Context(id.saturating_add(1)) } else { Part::None };
+                    let (context, bit) = (data.context(id), 1 << id);
+                    let was_given = self.contexts & bit != 0;
+                    if context.is_some() {
+                        self.contexts |= bit;
+                    } else {
+                        self.contexts &= !bit;
+                    }
+                    if context.is_some() || was_given {
+                        return Some(Change::Context { id, context });
+                    }
+                }
+                Part::None => {}
+            }
+        }
+        None
     }
 
     /// Returns the mesh for inspection.
@@ -39,12 +131,36 @@ impl<S: mesh::Sizes> Meshed<S> {
     }
 }
 
+/// Returns the address with this prefix of the node with this short address.
+fn address(prefix: Ipv6Addr, short: u16) -> Ipv6Addr {
+    let identifier = derived_iid(Address::Short(short)).map_or(0, u64::from_be_bytes);
+    Ipv6Addr::from_bits(prefix.to_bits() >> 64 << 64 | u128::from(identifier))
+}
+
+impl<P: Profile + mesh::Sizes + net::Sizes<Routing = Meshed<P>>> Node<P> {
+    /// Announces the prefix of all addresses and the contexts to the whole mesh, see
+    /// [`Meshed::announce`].
+    ///
+    /// # Errors
+    /// As of [`Meshed::announce`].
+    pub fn announce(
+        &mut self,
+        now: Instant,
+        prefix: Ipv6Addr,
+        contexts: &[(u8, Context)],
+    ) -> Result<(), TableFull> {
+        self.routing_mut().announce(now, prefix, contexts)?;
+        self.follow_routing(now);
+        Ok(())
+    }
+}
+
 fn towards(next: Option<u16>) -> Option<NextHop> {
     next.map(|next| NextHop::Link(Address::Short(next)))
 }
 
 impl<S: mesh::Sizes> net::Routing for Meshed<S> {
-    const NONE: Self = Meshed { mesh: Mesh::new(mesh::Config::OFF), prefix: Ipv6Addr::UNSPECIFIED };
+    const NONE: Self = Meshed::of(Mesh::new(mesh::Config::OFF), Ipv6Addr::UNSPECIFIED);
     const PORT: Option<u16> = Some(MESH_PORT);
     type Head = net::PlainHead;
     type Waiting = [Option<net::PacketHandle>; 0];
@@ -68,6 +184,8 @@ impl<S: mesh::Sizes> net::Routing for Meshed<S> {
 }
 
 impl<S: mesh::Sizes> Routing for Meshed<S> {
+    const GIVES_ADDRESSES: bool = S::Data::LEN > 0;
+
     fn is_on(&self) -> bool {
         self.mesh.config().role != Role::Off
     }
@@ -119,7 +237,16 @@ impl<S: mesh::Sizes> Routing for Meshed<S> {
 
     fn poll_change(&mut self) -> Option<Change> {
         loop {
+            if Self::GIVES_ADDRESSES
+                && let Some(change) = self.poll_part()
+            {
+                return Some(change);
+            }
             return Some(match self.mesh.poll_change()? {
+                mesh::Change::Data => {
+                    self.part = Part::FormerAddress;
+                    continue;
+                }
                 mesh::Change::ParentChanged(parent) => Change::Parent(parent),
                 mesh::Change::ChildAdded { child, sleeps: true } => Change::Child(child),
                 // No packets have to wait for it.

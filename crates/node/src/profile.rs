@@ -258,6 +258,7 @@ macro_rules! __profile {
             type Neighbours = [Option<$crate::mesh::Neighbour>; $lengths.mesh_neighbours];
             type Routes = [Option<$crate::mesh::Route>; $lengths.mesh_routes];
             type Leaves = [Option<$crate::mesh::Leaf>; $lengths.mesh_leaves];
+            type Data = [u8; $lengths.network_data];
         }
 
         impl $crate::nd::Sizes for $name {

@@ -10,6 +10,7 @@ use kinglet_nd as nd;
 use kinglet_net as net;
 use kinglet_time::{Duration, Instant};
 use kinglet_wire::ieee802154::Address;
+use kinglet_wire::sixlowpan::Context;
 
 /// Octets of the longest message.
 pub const MAX_MESSAGE: usize = kinglet_mesh::MAX_LEN;
@@ -49,6 +50,13 @@ pub enum Change {
     Address(Ipv6Addr),
     /// The node has this address no longer. [`Routing::handle_address`] was called for it.
     NoAddress(Ipv6Addr),
+    /// The node has this 6LoWPAN context from now on; with `None` no longer.
+    Context {
+        /// Its identifier, 0 to 15.
+        id: u8,
+        /// The context.
+        context: Option<Context>,
+    },
 }
 
 /// A routing protocol among the layers of a node.
@@ -60,7 +68,7 @@ pub trait Routing: net::Routing {
     /// True if [`Routing::handle_queue`] is to be called.
     const WATCHES_QUEUE: bool = false;
 
-    /// True if it assigns addresses.
+    /// True if it assigns addresses and contexts.
     const GIVES_ADDRESSES: bool = false;
 
     /// Returns whether it takes part in routing. If not, it has no messages and decides nothing.

@@ -13,6 +13,7 @@ impl Sizes for Plan {
     type Neighbours = [Option<Neighbour>; NEIGHBOURS];
     type Routes = [Option<Route>; ROUTES];
     type Leaves = [Option<Leaf>; LEAVES];
+    type Data = [u8; 16];
 }
 
 const OWN: u16 = 1;

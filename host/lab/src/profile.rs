@@ -97,6 +97,7 @@ impl mesh::Sizes for LabProfile {
     type Neighbours = Growing<mesh::Neighbour, 24>;
     type Routes = Growing<mesh::Route, MESH_ROUTERS>;
     type Leaves = Growing<mesh::Leaf, MESH_LEAVES>;
+    type Data = [u8; mesh::MAX_DATA];
 }
 
 impl rpl::Sizes for LabProfile {

@@ -15,6 +15,7 @@ impl Sizes for Plan {
     type Neighbours = [Option<Neighbour>; NEIGHBOURS];
     type Routes = [Option<Route>; ROUTES];
     type Leaves = [Option<Leaf>; LEAVES];
+    type Data = [u8; 32];
 }
 
 struct Device(Mesh<Plan>);

@@ -9,11 +9,12 @@ use rand_core::Rng;
 use rand_pcg::Pcg32;
 use std::collections::BTreeMap;
 
-struct Plan;
+pub(crate) struct Plan;
 impl Sizes for Plan {
     type Neighbours = [Option<Neighbour>; 32];
     type Routes = [Option<Route>; 64];
     type Leaves = [Option<Leaf>; 8];
+    type Data = [u8; 32];
 }
 
 const NONE: u32 = 16;
@@ -23,27 +24,27 @@ const ATTEMPTS: u32 = 4;
 const LOOK: Duration = Duration::from_millis(100);
 
 /// Nodes have the short addresses 1, 2, …; the first is the border router.
-struct Net {
-    nodes: Vec<Mesh<Plan>>,
-    alive: Vec<bool>,
+pub(crate) struct Net {
+    pub(crate) nodes: Vec<Mesh<Plan>>,
+    pub(crate) alive: Vec<bool>,
     /// Received power, by sender and receiver; the two directions may differ.
     rssi: BTreeMap<(usize, usize), i8>,
     /// Percentage of frames that are lost.
     loss: u32,
     random: Pcg32,
-    now: Instant,
-    changes: Vec<(usize, Change)>,
+    pub(crate) now: Instant,
+    pub(crate) changes: Vec<(usize, Change)>,
     /// Start of a loop, by node and destination.
     looping: BTreeMap<(usize, u16), Instant>,
     longest_loop: Duration,
 }
 
-fn short(node: usize) -> u16 {
+pub(crate) fn short(node: usize) -> u16 {
     node as u16 + 1
 }
 
 impl Net {
-    fn new(roles: &[Role], seed: u64, loss: u32) -> Self {
+    pub(crate) fn new(roles: &[Role], seed: u64, loss: u32) -> Self {
         let node = |(n, &role): (usize, &Role)| {
             Mesh::new(Config::new(short(n), role, seed << 8 | n as u64))
         };
@@ -60,13 +61,13 @@ impl Net {
         }
     }
 
-    fn link(&mut self, a: usize, b: usize, there: i8, back: i8) {
+    pub(crate) fn link(&mut self, a: usize, b: usize, there: i8, back: i8) {
         self.rssi.insert((a, b), there);
         self.rssi.insert((b, a), back);
     }
 
     /// A connected graph with links of all qualities in both directions.
-    fn random(routers: usize, more: usize, seed: u64, loss: u32) -> Self {
+    pub(crate) fn random(routers: usize, more: usize, seed: u64, loss: u32) -> Self {
         let mut roles = vec![Role::Router; routers];
         roles[0] = Role::BorderRouter;
         let mut net = Net::new(&roles, seed, loss);
@@ -179,7 +180,7 @@ impl Net {
     }
 
     /// Advances the time and checks for loops.
-    fn run(&mut self, span: Duration) {
+    pub(crate) fn run(&mut self, span: Duration) {
         let end = self.now + span;
         let mut look = self.now;
         while self.now < end {
@@ -451,6 +452,7 @@ fn a_table_too_large_for_a_frame_is_advertised_in_several() {
         type Neighbours = [Option<Neighbour>; 2];
         type Routes = [Option<Route>; 64];
         type Leaves = [Option<Leaf>; 32];
+        type Data = [u8; 32];
     }
     let mut sender: Mesh<Large> = Mesh::new(Config::new(1, Role::Router, 1));
     let mut now = Instant::from_secs(1);

@@ -10,6 +10,7 @@ impl Sizes for Plan {
     type Neighbours = [Option<Neighbour>; 4];
     type Routes = [Option<Route>; 4];
     type Leaves = [Option<Leaf>; 4];
+    type Data = [u8; 32];
 }
 
 const NOW: Instant = Instant::from_secs(1);

@@ -143,7 +143,7 @@ impl<P: Profile> Node<P> {
             let waiting = self.net.info().queued;
             self.routing_mut().handle_queue(now, waiting, room);
         }
-        // At most one change for each child, and one for the parent.
+        // At most one change for each child, one for the parent, and those of new network data.
         while let Some(change) = self.routing_mut().poll_change() {
             match change {
                 // A table without room for a default route is for static routes only, and routing
@@ -177,8 +177,11 @@ impl<P: Profile> Node<P> {
                 Change::NoAddress(address) if P::Routing::GIVES_ADDRESSES => {
                     self.configure(Configured::NoAddress(address));
                 }
+                Change::Context { id, context } if P::Routing::GIVES_ADDRESSES => {
+                    self.configure(Configured::Context { id, context });
+                }
                 Change::Child(_) | Change::NoChild(_) => {}
-                Change::Address(_) | Change::NoAddress(_) => {}
+                Change::Address(_) | Change::NoAddress(_) | Change::Context { .. } => {}
             }
         }
         if !<P::Routing as net::Routing>::ICMPV6.is_empty() {

@@ -15,6 +15,7 @@ mod foreign;
 mod hostile;
 mod ingress;
 mod messages;
+mod network_data;
 mod payload;
 mod ready;
 mod relay;
