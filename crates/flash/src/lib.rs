@@ -238,6 +238,10 @@ pub trait Driver {
     fn poll_event(&mut self, now: Instant, octets: &mut [u8; MAX_PAGE]) -> Option<Event>;
 }
 
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
+
 #[cfg(test)]
 mod tests {
     use super::*;

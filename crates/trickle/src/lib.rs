@@ -165,6 +165,10 @@ impl<H: Heard> Trickle<H> {
     }
 }
 
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
+
 #[cfg(test)]
 mod tests {
     use super::*;
