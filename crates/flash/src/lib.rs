@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn what_reaches_beyond_page_or_part_is_not_inside() {
+    fn octets_beyond_the_page_or_the_part_are_not_inside() {
         let part = Geometry::M25P80;
         assert!(part.has(0, 0, 256) && part.has(4_095, 128, 128) && part.has(1, 255, 1));
         assert!(!part.has(4_096, 0, 1) && !part.has(0, 128, 129) && !part.has(0, 1, usize::MAX));
