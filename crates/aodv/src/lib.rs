@@ -111,3 +111,7 @@ pub use stats::{Discard, Info, RouteInfo, Stats};
 
 /// Maximum octets of a message: one 802.15.4 frame also with security and uncompressed addresses.
 pub const MAX_LEN: usize = 80;
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

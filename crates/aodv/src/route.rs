@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_newer_wins_and_what_is_as_new_if_it_is_better() {
+    fn a_newer_sequence_number_wins_and_an_equal_one_with_fewer_hops() {
         let mut table = [None; 1];
         let mut take = |sequence, hops| {
             let taken = consider(&mut table, T0, &offer(1, sequence, hops));

@@ -86,3 +86,7 @@ pub use pattern::{fill, is_intact, pattern};
 pub use site::{Asked, Content, Format, Fresh, Link, Never, Page, Resource, Site};
 pub use sockets::{Peer, Place, Sockets, StreamApp};
 pub use text::{SnakeCase, number};
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

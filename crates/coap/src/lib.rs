@@ -195,3 +195,7 @@ pub use message::{
 };
 pub use newest::Newest;
 pub use rto::Rto;
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

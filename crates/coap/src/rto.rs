@@ -247,7 +247,7 @@ mod tests {
 
     // draft-ietf-core-cocoa-03, §4.3
     #[test]
-    fn what_is_not_confirmed_drifts_back() {
+    fn an_rto_without_new_samples_ages_toward_the_initial_rto() {
         let mut estimate = Estimate::new(at(0));
         estimate.rto = ms(200);
         estimate.age(at(3_200), Rto::Cocoa);

@@ -238,6 +238,10 @@ pub trait Driver {
     fn poll_event(&mut self, now: Instant, octets: &mut [u8; MAX_PAGE]) -> Option<Event>;
 }
 
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -251,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn what_reaches_beyond_page_or_part_is_not_inside() {
+    fn octets_beyond_the_page_or_the_part_are_not_inside() {
         let part = Geometry::M25P80;
         assert!(part.has(0, 0, 256) && part.has(4_095, 128, 128) && part.has(1, 255, 1));
         assert!(!part.has(4_096, 0, 1) && !part.has(0, 128, 129) && !part.has(0, 1, usize::MAX));

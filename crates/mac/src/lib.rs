@@ -139,3 +139,7 @@ pub use stats::{Discard, Stats, StrobeStats, WakeStats};
 pub use strobing::{Strobed, Strobing};
 pub use wake::{Admission, Wake};
 pub use waking::Waking;
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

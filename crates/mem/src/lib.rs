@@ -126,6 +126,10 @@ impl<T: Empty, const N: usize> Array<T> for [T; N] {
     }
 }
 
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
+
 #[cfg(test)]
 mod tests {
     use super::*;

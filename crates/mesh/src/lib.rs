@@ -98,3 +98,7 @@ pub use mesh::{Destination, Mesh, Out};
 pub use message::{Field, MAX_DATA, MAX_LEN};
 pub use route::{HOLD, Route};
 pub use stats::{Discard, Info, NeighbourInfo, RouteInfo, Stats};
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

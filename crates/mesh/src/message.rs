@@ -360,7 +360,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_malformed_is_refused_by_name() {
+    fn malformed_messages_are_refused_with_the_wrong_field() {
         for (octets, field) in [
             (&[][..], Field::Length),
             (&[0x22], Field::Version),

@@ -125,3 +125,7 @@ pub use role::{Claim, Role, Routed};
 pub use serving::{Border, NameServer, Offer, Offered, Registered, RouterSizes, RouterStats};
 pub use serving::{Serving, TableFull};
 pub use stats::{Discard, Stats};
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -146,3 +146,7 @@ macro_rules! display_as_debug {
 }
 
 display_as_debug!(BindError, Discard, JoinError, SendError, Stale, TableFull, UdpError);
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -350,7 +350,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_store_has_lost_takes_no_lane() {
+    fn a_lane_whose_frames_the_store_has_lost_is_free() {
         let mut relay: Relay<[Option<Virtual>; 1], Counting> = Relay::NEW;
         for n in 0..LANES as u16 {
             let to = relay.lane(Address::Short(n), Address::Short(100 + n)).unwrap();

@@ -360,3 +360,7 @@ pub use kinglet_store as store;
 pub use kinglet_tcp as tcp;
 pub use kinglet_time as time;
 pub use kinglet_wire as wire;
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -234,3 +234,7 @@ impl<S: SpiDevice> Driver for Nor<S> {
         Some(event)
     }
 }
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -178,7 +178,7 @@ impl Bench {
 }
 
 #[test]
-fn what_was_programmed_is_read_and_the_rest_of_the_page_stays() {
+fn programmed_octets_are_read_and_the_rest_of_the_page_stays() {
     let mut bench = Bench::new();
     let erased = bench.succeeds(Command::Erase { sector: 15 }, &[]);
     assert!(erased >= ERASE && erased < ERASE + Duration::from_millis(1), "{erased:?}");
@@ -240,7 +240,7 @@ fn after_a_reset_the_next_command_waits_for_what_the_part_does_yet() {
 }
 
 #[test]
-fn what_reaches_beyond_fails_and_leaves_the_flash_as_it_was() {
+fn a_command_beyond_the_page_or_the_part_fails_and_changes_nothing() {
     let mut bench = Bench::new();
     bench.fails(Command::Erase { sector: 16 }, &[]);
     bench.fails(Command::Program { page: 4_096, offset: 0 }, &[1]);

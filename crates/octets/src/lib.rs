@@ -60,3 +60,7 @@ pub fn sum(octets: &[u8]) -> u16 {
     // Sums do not depend on the order of octets in a word (RFC 1071, 2.B).
     u16::from_be(folded as u16)
 }
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -388,7 +388,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_cut_too_long_or_wrongly_escaped_costs_one_message() {
+    fn a_truncated_overlong_or_misescaped_message_costs_no_other() {
         let good = [0x01, END];
         let whole = Vec::from([Vec::from([0x01])]);
         // The end of another message, an empty one, an invalid escape and an escaped end.

@@ -67,6 +67,10 @@ impl Random {
     }
 }
 
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -105,7 +109,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_lies_between_lies_between(seed: u64, low in 0..1u64 << 40, range in 0..1u64 << 40) {
+        fn a_draw_lies_between_its_limits(seed: u64, low in 0..1u64 << 40, range in 0..1u64 << 40) {
             let mut random = Random::new(seed, 0);
             let drawn = random.between(us(low), us(low + range));
             prop_assert!(us(low) <= drawn && drawn <= us(low + range));

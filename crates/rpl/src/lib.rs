@@ -88,3 +88,7 @@ pub use objective::{Objective, Standard};
 pub use parents::Candidate;
 pub use rank::{INFINITE_RANK, dag_rank};
 pub use stats::{CandidateInfo, Discard, Info, Stats};
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -172,7 +172,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_expected_weighs_as_four_samples_and_sixteen_are_remembered() {
+    fn the_expected_etx_weighs_as_four_samples_and_the_average_spans_sixteen() {
         let (mut link, mut now) = (Link::new(15), Instant::ZERO);
         assert_eq!(link.etx(), 2 * ETX);
         link.sent(now, 1, true);
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn how_strongly_a_neighbour_is_heard_counts_until_something_was_sent() {
+    fn the_signal_level_of_a_neighbour_counts_until_the_first_transmission() {
         let mut link = Link::new(21);
         assert_eq!(link.etx(), ETX);
         link.heard(5);
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_given_up_takes_the_link_out_of_use_and_time_brings_it_back_on_trial() {
+    fn a_link_is_dead_after_four_failures_and_returns_on_trial() {
         let (mut link, now) = (Link::new(30), Instant::ZERO);
         (0..40).for_each(|_| link.sent(now, 1, true));
         (0..3).for_each(|_| link.sent(now, 4, false));

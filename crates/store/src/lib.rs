@@ -288,3 +288,7 @@ impl Store for () {
         0
     }
 }
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

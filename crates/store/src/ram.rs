@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_dropped_is_of_one_label() {
+    fn dropped_frames_are_those_of_one_label() {
         let mut ram: Ram<[Frame; 4]> = Ram::NEW;
         for (to, tag) in [(1, 1), (1, 2), (2, 1), (1, 1)] {
             ram.put(NOW, label(to, tag), b"x").unwrap();

@@ -138,3 +138,7 @@ pub use send::recovery::ByTimeout;
 pub use seq::SeqNum;
 pub use state::State;
 pub use stats::Stats;
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -179,7 +179,7 @@ mod tests {
         }
 
         #[test]
-        fn what_has_passed_is_known_to_the_unit(then in 0..1_u64 << 50, ago in 0..1_u64 << 35) {
+        fn elapsed_time_is_exact_to_one_unit(then in 0..1_u64 << 50, ago in 0..1_u64 << 35) {
             let now = Instant::from_micros(then.saturating_add(ago));
             let elapsed = Tick::at(Instant::from_micros(then)).elapsed(now).as_micros();
             prop_assert!(elapsed.abs_diff(ago) <= UNIT_US, "{} for {}", elapsed, ago);
@@ -187,7 +187,7 @@ mod tests {
 
         /// The endpoint ages all instants once per horizon, or after a gap of any length.
         #[test]
-        fn what_is_aged_in_time_never_becomes_young(
+        fn an_instant_that_is_aged_in_time_never_becomes_young(
             start in 0..1_u64 << 50, gaps in proptest::collection::vec(0..1_u64 << 45, 1..8),
         ) {
             let mut epoch = Instant::from_micros(start);

@@ -226,6 +226,10 @@ impl Expected {
     }
 }
 
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -255,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn what_spans_two_expectations_begins_with_the_first_and_ends_with_the_last() {
+    fn the_span_of_two_expectations_begins_with_the_first_and_ends_with_the_last() {
         let expected = |[since, from, until]: [u64; 3]| Expected {
             since: Instant::from_secs(since),
             from: Instant::from_secs(from),

@@ -165,6 +165,10 @@ impl<H: Heard> Trickle<H> {
     }
 }
 
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -226,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn what_others_have_said_often_enough_is_left_out_for_one_interval() {
+    fn a_transmission_is_suppressed_for_one_interval_by_consistent_messages() {
         let (mut trickle, mut random) = timer();
         let pace = pace(2);
         trickle.handle_deadline(Instant::ZERO, &pace, &mut random);

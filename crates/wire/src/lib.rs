@@ -45,3 +45,7 @@ pub mod udp;
 
 pub use ecn::Ecn;
 pub use error::{Error, Field};
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

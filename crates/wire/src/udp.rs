@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_emitted_parses() {
+    fn an_emitted_datagram_parses() {
         let octets = datagram(b"odd", 0x1234);
         let parsed = Datagram::parse(&octets, 0x1234).unwrap();
         assert_eq!((parsed.header().src_port, parsed.payload()), (5683, &b"odd"[..]));

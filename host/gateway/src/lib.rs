@@ -434,3 +434,7 @@ fn capture(
     let reading = write_profile(scenario, path).map_err(|files| failed(files.join("; ")))?;
     Ok((failures, reading))
 }
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

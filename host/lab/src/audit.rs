@@ -466,7 +466,7 @@ mod tests {
     }
 
     #[test]
-    fn what_may_follow_without_an_assessment_is_a_repetition_or_a_burst() {
+    fn only_a_repetition_or_a_burst_may_follow_without_an_assessment() {
         let of = |first: &str, outcome: &str, next_us: u64| {
             let mut scenario = Scenario::default().on_line(1, 8.0).as_tcplp();
             scenario.wake = Some(crate::scenario::Wake::DEFAULT);

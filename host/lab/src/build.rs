@@ -542,7 +542,7 @@ mod tests {
     "#;
 
     #[test]
-    fn what_a_scenario_does_not_say_is_what_a_node_has_by_default() {
+    fn omitted_keys_of_a_scenario_have_the_defaults_of_a_node() {
         let scenario = Scenario::default();
         let (mac, node) = (mac_of(&scenario, 0), Config::new(1, [0; 8], 1, [1; 16]));
         let own = mac::Config {

@@ -347,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_measured_has_no_number_and_no_verdict() {
+    fn a_missing_result_has_no_number_and_no_verdict() {
         let mut results = results(12.34);
         results[2].rows.retain(|row| row.label != "kinglet tcp loss=21");
         let [hops, delivery, radio] = questions(&results).expect("all three");

@@ -57,3 +57,7 @@ mod timers;
 pub mod tinyrpl;
 pub mod trace;
 pub mod tree;
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -391,7 +391,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_switched_off_is_not_found() {
+    fn features_that_are_switched_off_are_not_found() {
         let off = ConnectionConfig {
             timestamps: false,
             sack: false,

@@ -139,7 +139,7 @@ fn descriptors_are_real() {
 }
 
 #[test]
-fn what_is_not_there_says_so() {
+fn absent_calls_pointers_and_descriptors_give_an_error() {
     let player = Player::new("");
     let (table, user) = (player.table, player.table.userdata);
     let null = std::ptr::null_mut::<c_void>();
@@ -182,7 +182,7 @@ const ENDS: [(&str, &str); 4] = [
 ];
 
 #[test]
-fn what_would_never_end_ends_the_process() {
+fn a_call_that_would_never_end_ends_the_process() {
     for (what, words) in ENDS {
         let exe = std::env::current_exe().expect("a path");
         let mut command = Command::new(exe);

@@ -37,3 +37,7 @@ pub use connection::Connection;
 pub use host::{Handle, Host};
 pub use info::{Counters, Failure, Info, Repair, State};
 pub use settings::{Faults, Quirks, Settings, Stack};
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

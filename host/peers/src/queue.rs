@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_acknowledged_is_forgotten() {
+    fn acknowledged_octets_leave_the_queue() {
         let mut queue = SendQueue::new(Seq(u32::MAX), 4);
         assert_eq!(queue.push(b"abcdef"), 4);
         queue.drop_to(Seq(1));

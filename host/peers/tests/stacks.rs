@@ -547,7 +547,7 @@ fn a_window_is_reduced_once_for_the_marks_of_a_round_trip_and_the_echo_ends() {
 
 /// Linux's interface to a mote may be full when an acknowledgement is due.
 #[test]
-fn what_was_due_is_over_though_nothing_can_be_sent() {
+fn a_deadline_passes_even_if_no_packet_can_be_sent() {
     let mut delayed = 0;
     for stack in ALL {
         let mut link = Link::new(published(stack), published(stack)).sending(50);

@@ -131,7 +131,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_written_is_read() {
+    fn a_frame_is_read_as_written() {
         let payload = [7; PAYLOAD];
         let bits = [0xff; WINDOW / 8];
         for content in [

@@ -67,3 +67,7 @@ pub use frame::PAYLOAD;
 pub use node::Node;
 pub use run::{NodeOutcome, Outcome, transfer, world};
 pub use slot::{Forwarding, GUARD, Slots};
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

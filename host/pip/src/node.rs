@@ -302,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_acknowledged_is_sent_again_in_its_next_slot_and_what_came_twice_once() {
+    fn an_unacknowledged_frame_is_sent_again_in_its_next_slot_and_a_duplicate_is_queued_once() {
         let (mut node, length) = (relay(), Config::new(2, 1_000).slots().length());
         node.poll_radio(Instant::ZERO);
         let data = frame(0, 1, 20, &Content::Data { index: 0, payload: &[1; 109] });

@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_of_copying_depends_on_the_bus() {
+    fn the_time_of_copying_after_a_frame_depends_on_the_bus() {
         // Chunks of two octets: 6 * 9.30 us, and a strobe of 9.30.
         assert_eq!(tail(&CC2420_CONTIKI).as_micros(), 66);
         // 2080 + 2064 us of copying against 4064 us on the air.

@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn what_its_line_cannot_take_is_missing() {
+    fn parts_that_the_line_cannot_take_are_missing() {
         let mut sink = Sink::new(Some(Line::new(9_600, PAYLOAD)));
         sink.handle(NOW, data(0));
         sink.handle(NOW, data(1));

@@ -101,3 +101,7 @@ pub use radio::NodeConfig;
 pub use station::Station;
 pub use wire::{SameStack, Wire, WireConfig};
 pub use world::{Device, Fault, World};
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -387,7 +387,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nodes_differ_by_makes_the_directions_differ() {
+    fn differences_between_nodes_make_the_directions_of_a_link_differ() {
         let mut config = MediumConfig::unit_disc(1.0);
         let model = PathLoss { asymmetry_sigma_db: 1.0, ..PathLoss::constant(3.0, 40.0, 0.0) };
         config.connectivity = Connectivity::PathLoss(model);

@@ -15,3 +15,7 @@ pub mod namespace;
 pub mod pair;
 pub mod script;
 pub mod socket;
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_frame_says_why() {
+    fn a_datagram_without_a_frame_is_refused_with_the_reason() {
         let with = |at: usize, octet: u8| {
             let mut octets = ACK;
             octets[at] = octet;
@@ -181,7 +181,7 @@ mod tests {
         }
 
         #[test]
-        fn what_is_written_is_read(
+        fn a_datagram_is_read_as_written(
             psdu in prop::collection::vec(any::<u8>(), 1..=MAX_PSDU),
             channel in 11u8..=26,
             lqi in any::<u8>(),

@@ -345,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_said_is_as_riot_has_it() {
+    fn omitted_settings_are_those_of_riot() {
         let settings = read("").unwrap();
         assert_eq!((settings.pan, settings.channel, settings.ack_wait_ms), (0x23, 26, 5));
         let own = Address::Extended([2, 0, 0, 0xff, 0xfe, 0, 0, 5]);
@@ -353,7 +353,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_said_is_read() {
+    fn given_settings_are_read() {
         let settings = read(
             "short = 5\nroute = [{ to = \"::/0\", via = \"0x0001\" }, { to = \"fd00::/64\", via = \
              \"on-link\" }]\ncontext = [{ id = 1, prefix = \"fd00::/64\" }]",

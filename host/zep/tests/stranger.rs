@@ -157,7 +157,7 @@ fn a_frame_without_acknowledgement_comes_again() {
 }
 
 #[test]
-fn what_is_for_others_or_damaged_is_not_acknowledged() {
+fn damaged_frames_and_frames_for_others_are_not_acknowledged() {
     let peer = Peer::with_a_node();
     let good = data(7, PAN, NODE_EUI, &echo_request(b"are you up?"));
     let psdu = with_fcs(&good);

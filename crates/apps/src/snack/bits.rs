@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_set_ends_with_the_file() {
+    fn bits_beyond_the_end_of_the_file_do_not_count_as_missing() {
         let mut bits = Bits::<2>::first(3);
         assert!(bits.has(2) && !bits.has(3));
         bits.change(9, true);

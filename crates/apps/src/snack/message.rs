@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_written_is_read() {
+    fn a_message_is_read_as_written() {
         let (piece, table) = ([3; MAX_PIECE], [5; MAX_TABLE]);
         let mut out = [0; MAX_DATAGRAM];
         for message in [
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_cut_short_or_unknown_says_nothing() {
+    fn truncated_and_unknown_messages_are_not_parsed() {
         for datagram in [&[][..], &[0], &[1, 0, 0, 0], &[2, 0, 0, 80, 0, 0, 0], &[3, 0, 0], &[5]] {
             assert_eq!(Message::parse(datagram), None);
         }

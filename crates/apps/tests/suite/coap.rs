@@ -183,7 +183,7 @@ fn content(kind: Kind, number: Option<u32>, text: &str) -> Heard {
 }
 
 #[test]
-fn what_is_refused_is_refused_with_a_reason() {
+fn a_refused_request_gets_the_code_and_text_of_the_reason() {
     let (get, put) = (Code::GET, Code::PUT);
     for (code, path, accept, answer, text) in [
         (get, "value", None, Code::CONTENT, "11"),

@@ -195,7 +195,7 @@ fn assert_whole((source, sink, over): &(Source<64>, Sink<64>, bool)) {
 }
 
 #[test]
-fn what_is_lost_is_sent_again() {
+fn lost_pieces_are_sent_again() {
     let outcome = through(|_, _, random| u32::from(random.next_u32() % 10 >= 3), false);
     assert_whole(&outcome);
     let (source, sink, _) = outcome;
@@ -204,7 +204,7 @@ fn what_is_lost_is_sent_again() {
 }
 
 #[test]
-fn what_comes_twice_or_out_of_order_counts_once() {
+fn duplicate_and_reordered_pieces_count_once() {
     let outcome = through(|_, _, random| random.next_u32() % 4, true);
     assert_whole(&outcome);
     assert!(outcome.1.duplicates() > 20);

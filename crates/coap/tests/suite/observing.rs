@@ -78,7 +78,7 @@ fn an_observation_ends_when_the_server_or_the_client_says_so() {
 }
 
 #[test]
-fn what_comes_late_is_not_the_newest() {
+fn a_late_notification_is_not_the_newest() {
     let mut newest = Newest::NONE;
     let half = 1 << 23;
     for (seconds, number, is_newer) in [

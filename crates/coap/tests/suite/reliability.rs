@@ -195,7 +195,7 @@ fn only_one_request_to_a_peer_is_pending() {
 
 // RFC 7252, §4.3 and 5.2.3
 #[test]
-fn what_is_not_confirmable_is_neither_acknowledged_nor_sent_again() {
+fn a_non_confirmable_message_is_neither_acknowledged_nor_sent_again() {
     let (mut client, mut server) = (end(1), end(2));
     let post = client
         .request(at(0), SERVER, Delivery::NonConfirmable, Code::POST, |w| w.payload(b"x"))
@@ -267,7 +267,7 @@ fn a_critical_option_that_is_not_recognised_is_rejected() {
 }
 
 #[test]
-fn what_the_transport_refuses_is_offered_again() {
+fn a_message_that_the_transport_refuses_is_offered_again() {
     let mut client = end(1);
     get(&mut client, at(0));
     let refused = client.poll_message(at(0), |_, _| Err("full"));
@@ -365,7 +365,7 @@ fn only_what_is_well_formed_counts_as_received() {
 }
 
 #[test]
-fn what_is_expected_follows_the_round_trips() {
+fn the_expected_time_of_a_response_follows_the_round_trips() {
     let (mut client, mut server) = (end(1), end(2));
     assert_eq!(client.expected(), None);
     let mut exchange = |now: u64| {

@@ -99,7 +99,7 @@ fn one_that_knows_no_samples_sends_when_it_is_asked() {
 }
 
 #[test]
-fn what_is_left_out_takes_no_memory() {
+fn omitted_functions_take_no_memory() {
     struct Secured;
     impl Sizes for Secured {
         type Queue = [Slot; 4];

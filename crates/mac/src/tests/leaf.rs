@@ -225,7 +225,7 @@ fn a_data_request_takes_the_slot_of_control_frames_and_leaves_no_outcome() {
 }
 
 #[test]
-fn where_the_mac_times_acknowledgements_the_radio_listens_for_them() {
+fn a_leaf_whose_mac_times_acknowledgements_listens_for_them() {
     let capabilities = Capabilities::AUTO_ACK;
     let (mut mac, mut now) = (leaf(leaf_config(), capabilities), T0);
     mac.request_data(now, PEER).unwrap();

@@ -156,7 +156,7 @@ fn the_adaptive_delay_is_longest_before_a_frame_is_given_up() {
 }
 
 #[test]
-fn what_gets_lost_on_a_weak_link_does_not_make_the_delay_grow() {
+fn losses_on_a_weak_link_do_not_increase_the_retry_delay() {
     let d = Duration::from_millis(40);
     for (rssi_dbm, grows) in [(-80, true), (-90, false)] {
         let adaptive = Config { retry_delay_max: d, adaptive_retry_delay: true, ..config() };

@@ -112,7 +112,7 @@ fn a_repetition_keeps_its_counter_and_is_a_duplicate() {
 }
 
 #[test]
-fn what_is_older_than_the_last_frame_is_a_replay() {
+fn a_frame_older_than_the_last_one_is_a_replay() {
     let (mut from, mut to, mut now) = (secured(1, 10), secured(2, 0), T0);
     let first = sent(&mut from, &mut now, PEER);
     done(&mut from, now);
@@ -230,7 +230,7 @@ fn the_bound_ends_where_the_counters_do_and_means_nothing_without_a_key() {
 }
 
 #[test]
-fn what_a_device_has_sent_is_a_replay_however_many_others_were_heard_since() {
+fn an_old_frame_is_a_replay_after_frames_of_any_number_of_devices() {
     let (mut to, mut now) = (secured(9, 0), T0);
     let dst = Address::Short(9);
     let old = sent(&mut secured(1, 0), &mut now, dst);

@@ -457,7 +457,7 @@ fn a_busy_channel_and_a_start_that_was_missed_are_tried_again() {
 }
 
 #[test]
-fn what_is_for_all_lasts_a_period_and_asks_for_no_acknowledgement() {
+fn a_broadcast_strobe_lasts_a_period_and_requests_no_acknowledgement() {
     let mut mac = sender(Wake::DEFAULT);
     let mut now = T0;
     put_one(&mut mac, now, 0xffff);

@@ -254,7 +254,7 @@ fn noise_that_is_longer_than_a_frame_lets_it_sleep() {
 }
 
 #[test]
-fn what_is_never_silent_for_long_ends_after_the_frames_that_may_follow() {
+fn a_channel_without_silence_is_given_up_after_the_frames_that_may_follow() {
     let mut mac = sleeper(Wake::DEFAULT);
     let start = roused(&mut mac);
     let mut busy = false;

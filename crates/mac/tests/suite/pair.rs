@@ -121,7 +121,7 @@ impl Pair {
 }
 
 #[test]
-fn what_is_reported_delivered_arrives_once_and_in_order() {
+fn frames_reported_delivered_arrive_once_and_in_order() {
     let all = Capabilities::AUTO_ACK | Capabilities::ACK_WAIT | Capabilities::CSMA;
     for (capabilities, csma) in [
         (all, Csma::Software),

@@ -488,7 +488,7 @@ fn a_table_too_large_for_a_frame_is_advertised_in_several() {
 }
 
 #[test]
-fn what_has_not_changed_is_left_out_of_a_large_advertisement_until_all_of_it_is_due() {
+fn unchanged_routes_are_left_out_of_a_large_advertisement_until_all_are_due() {
     let mut sender: Mesh<Plan> = Mesh::new(Config::new(1, Role::Router, 1));
     let mut now = Instant::from_secs(1);
     let deliver = |sender: &mut Mesh<Plan>, now, destinations: std::ops::Range<u8>, cost: u8| {

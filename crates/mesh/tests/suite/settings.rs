@@ -166,7 +166,7 @@ fn a_neighbour_that_comes_back_soon_learns_that_it_is_received() {
 
 /// Nodes downstream may have a route through this router only.
 #[test]
-fn what_a_neighbour_advertised_before_it_was_gone_does_not_hold() {
+fn routes_that_a_neighbour_advertised_before_its_loss_do_not_return_with_it() {
     let mut mesh = router(|_| {});
     let usable = |mesh: &Mesh<Plan>| mesh.routes().filter(|route| route.cost < 16).count();
     let all = [0x11, 2, 0, 1, 0xF1, 0, 3, 0xF1];

@@ -175,7 +175,7 @@ fn a_solicitation_is_answered_to_its_sender_with_all_that_is_offered() {
 }
 
 #[test]
-fn what_does_not_fit_into_one_advertisement_is_in_the_next() {
+fn contexts_that_do_not_fit_into_one_advertisement_are_in_the_next() {
     let mut nd = root();
     for id in 1..16 {
         nd.role_mut().offer_context(NOW, context(id)).unwrap();

@@ -271,7 +271,7 @@ fn free(node: &Node) -> usize {
 }
 
 #[test]
-fn what_waits_goes_where_the_parent_is_now() {
+fn waiting_packets_are_rerouted_to_the_present_parent() {
     let mut a = node(3);
     let socket = a.udp_bind(1).unwrap();
     for dst in [global(2), global(8), global(8)] {
@@ -296,7 +296,7 @@ fn what_waits_goes_where_the_parent_is_now() {
 }
 
 #[test]
-fn what_begins_here_has_the_option_in_it() {
+fn an_own_packet_has_the_option_without_a_tunnel() {
     let (mut a, mut b) = (node(3), node(2));
     let socket = a.udp_bind(1).unwrap();
     a.udp_send(NOW, socket, global(2), PORT, b"hello").unwrap();
@@ -329,7 +329,7 @@ fn payload_that_stays_outside_is_read_where_it_belongs() {
 }
 
 #[test]
-fn what_comes_from_outside_goes_through_a_tunnel_and_is_as_it_was() {
+fn a_packet_from_outside_arrives_through_a_tunnel_unchanged() {
     let (mut root, mut b, mut c) = (node(1), node(2), node(3));
     let packet = from_outside(global(3), 0, &[5; 600]);
     assert_eq!(root.handle_host_packet(NOW, &packet), Ok(None));
@@ -554,7 +554,7 @@ fn octets_to_five(compresses: [bool; 5], payload: usize) -> [usize; 4] {
 }
 
 #[test]
-fn what_is_added_shrinks_as_it_goes_with_routing_headers() {
+fn headers_of_rfc_8138_shrink_with_each_hop() {
     // The tunnel's IPHC with its option and route, and without elided addresses inside.
     let plain = octets_to_five([false; 5], 20);
     let routed = octets_to_five([true; 5], 20);

@@ -73,7 +73,7 @@ fn a_packet_waits_until_its_child_asks_and_the_rest_of_the_traffic_passes() {
 }
 
 #[test]
-fn what_the_radio_has_to_say_follows_what_waits() {
+fn the_frame_pending_bit_follows_the_waiting_packets() {
     let mut node = parent(Indirect::DEFAULT);
     assert_eq!(node.poll_pending_change(), None);
     forward(&mut node, NOW, OTHER, 20).unwrap();
@@ -251,7 +251,7 @@ fn no_child_takes_the_place_of_another_and_all_of_them_leave_slots_for_the_rest(
 }
 
 #[test]
-fn what_this_node_sends_itself_is_parked_too() {
+fn own_packets_for_a_sleeping_child_are_parked_too() {
     let mut node = parent(Indirect::DEFAULT);
     let outgoing = Outgoing {
         src: global(1),

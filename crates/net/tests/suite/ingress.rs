@@ -92,7 +92,7 @@ fn each_rule_for_packets_of_the_host_has_its_counter() {
 }
 
 #[test]
-fn what_is_no_danger_comes_in() {
+fn harmless_packets_of_the_host_are_accepted() {
     let passes = |node: &mut Node, octets: &[u8]| {
         assert_eq!(dropped(node, octets), None, "{octets:02x?}");
     };
@@ -112,7 +112,7 @@ fn what_is_no_danger_comes_in() {
 }
 
 #[test]
-fn what_goes_to_the_host_comes_from_the_mesh_or_from_where_routes_lead() {
+fn packets_to_the_host_have_a_source_in_the_mesh_or_behind_a_route() {
     let sends = |node: &mut Node, octets: &[u8]| {
         hear(node, NOW, 9, Address::Short(1), &plain(octets)).err()
     };

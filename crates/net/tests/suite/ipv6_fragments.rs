@@ -297,7 +297,7 @@ fn a_fragment_that_does_not_end_at_a_unit_is_answered() {
 }
 
 #[test]
-fn what_is_too_long_is_answered_once() {
+fn a_packet_that_is_too_long_is_answered_once() {
     for len in [1453usize, 2000] {
         let mut node = border();
         let fragments = cut(protocol::ICMPV6, 1, &echo(len), &[1232]);

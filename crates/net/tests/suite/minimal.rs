@@ -52,7 +52,7 @@ fn hear(node: &mut Net<Minimal, u32>, packet: &[u8]) -> Discard {
 }
 
 #[test]
-fn what_a_plan_has_not_settings_cannot_ask_for() {
+fn settings_cannot_enable_a_function_that_the_plan_lacks() {
     let mut node = node();
     let relayed = packet(global(1), global(3), protocol::TCP, &[0; 20]);
     assert_eq!(hear(&mut node, &relayed), Discard::NotForUs);

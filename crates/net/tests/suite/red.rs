@@ -74,7 +74,7 @@ fn above_the_upper_threshold_marks_are_not_enough() {
 }
 
 #[test]
-fn what_waits_for_children_is_not_measured_and_not_touched() {
+fn packets_that_wait_for_children_are_neither_measured_nor_dropped() {
     let mut node = relay(Red { max: 1, ..AT_ONCE });
     node.add_child(3).unwrap();
     for _ in 0..4 {

@@ -308,7 +308,7 @@ fn a_flood_of_first_fragments_costs_others_nothing_but_its_own_sender_places() {
 }
 
 #[test]
-fn what_has_no_room_is_given_up_as_a_whole() {
+fn a_datagram_that_overflows_the_store_is_dropped_as_a_whole() {
     let sent = segment(4, 1_180);
     assert!(sent.len() > FRAMES);
     let mut relay = node(2, true);
@@ -396,7 +396,7 @@ fn a_datagram_that_is_not_continued_is_forgotten() {
 }
 
 #[test]
-fn what_has_to_be_answered_is_reassembled_and_answered() {
+fn a_packet_that_draws_an_error_is_reassembled_and_answered() {
     for (dst, hop_limit, reason) in [
         (global(4), 1, Discard::HopLimit),
         (Ipv6Addr::new(0x2002, 0, 0, 0, 0, 0, 0, 1), 64, Discard::NoRoute),

@@ -57,7 +57,7 @@ fn next_hop(node: &mut Node, dst: Ipv6Addr) -> Result<Address, SendError> {
 }
 
 #[test]
-fn what_is_learnt_stands_behind_static_routes_of_the_same_length() {
+fn a_static_route_precedes_a_learned_one_of_the_same_length() {
     let (mut node, short) = (learner(), Address::Short);
     let outside = Ipv6Addr::new(0xfd00, 0, 0, 0, 0, 0, 0, 1);
     assert_eq!(next_hop(&mut node, global(2)), Ok(short(5)));

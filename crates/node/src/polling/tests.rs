@@ -178,7 +178,7 @@ fn nothing_is_asked_for_while_a_segment_leaves_and_the_due_time_begins_when_it_h
 }
 
 #[test]
-fn what_is_late_is_asked_for_at_growing_distances_and_once_more_before_it_is_sent_again() {
+fn a_late_response_is_polled_for_at_growing_intervals_and_before_the_rto() {
     let mut poller = poller(Polling::DEFAULT);
     for n in 1..100 {
         round(&mut poller, n * 1000, 160);
@@ -247,7 +247,7 @@ fn the_rest_of_an_answer_is_waited_for_a_little_longer() {
 }
 
 #[test]
-fn what_does_not_come_from_the_wait_teaches_nothing() {
+fn losses_and_failed_data_requests_do_not_change_the_due_time() {
     let mut poller = poller(Polling::DEFAULT);
     round(&mut poller, 1000, 100);
     let due = poller.connections[0].due;
@@ -345,7 +345,7 @@ fn ask_until(poller: &mut Poller, until: u64) -> Vec<u64> {
 }
 
 #[test]
-fn what_one_application_says_is_not_what_another_has_said() {
+fn each_application_has_an_expectation_of_its_own() {
     for policy in [Polling::TCPLP, Polling::DEFAULT] {
         let mut poller = poller(policy);
         poller.expect_response(at(1000), 80, sent(1000, 9000)).unwrap();

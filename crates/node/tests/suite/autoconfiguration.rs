@@ -107,7 +107,7 @@ fn an_address_is_made_and_everything_goes_to_the_router() {
 }
 
 #[test]
-fn what_is_not_a_routers_word_changes_nothing() {
+fn an_invalid_router_advertisement_changes_nothing() {
     let mut line = line();
     let option = || prefix("2001:db8:1::", 1_800, 900);
     line.addresses[0] = ip("2001:db8::9");

@@ -129,7 +129,7 @@ fn marks_behind_the_border_router_reach_both_ends() {
 
 /// RFC 9293 §3.9.2.2, SHLD-25: the application can read the ICMP errors about a segment.
 #[test]
-fn what_icmpv6_says_of_a_segment_is_a_soft_error_of_its_connection() {
+fn an_icmpv6_error_about_a_segment_is_a_soft_error_of_its_connection() {
     const TIME_EXCEEDED: u8 = 3;
     const PARAMETER_PROBLEM: u8 = 4;
     let router: Ipv6Addr = "2001:db8:2::9".parse().unwrap();

@@ -71,7 +71,7 @@ fn a_solicitation_is_answered_to_group_and_node_for_both_kinds_of_link_address()
 }
 
 #[test]
-fn what_a_router_let_through_and_what_is_not_asked_of_this_node_is_not_answered() {
+fn forwarded_solicitations_and_those_for_other_nodes_are_not_answered() {
     let mut line = line(EXTENDED, &["fe80::1234"]);
     let (src, target) = (ip("fe80::1234"), local(1));
     let asks = |target: Ipv6Addr| [&[135, 0, 0, 0, 0, 0, 0, 0], &target.octets()[..]].concat();

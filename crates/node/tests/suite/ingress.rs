@@ -179,7 +179,7 @@ fn an_outer_header_of_a_stranger_is_not_removed() {
 }
 
 #[test]
-fn what_comes_out_of_a_tunnel_of_the_domain_changes_no_table_either() {
+fn packets_out_of_a_tunnel_of_the_domain_change_no_table() {
     for mode in [1, 2] {
         for inner in forgeries(mode) {
             let mut link = attached(mode);

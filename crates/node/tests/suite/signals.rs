@@ -37,7 +37,7 @@ fn expected(line: &Link<Relay>, (_, address): (Address, &str)) -> u16 {
 }
 
 #[test]
-fn what_is_expected_of_a_link_follows_from_the_frame_that_came_over_it() {
+fn the_expected_transmissions_of_a_link_follow_the_level_of_its_frames() {
     for (first, second) in [(SHORT, EXTENDED), (EXTENDED, SHORT)] {
         let config = config(1, 1);
         let routing = Rpled::new(&config, rpl::Config::new(Role::Router, 0, 0));

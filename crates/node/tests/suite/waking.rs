@@ -192,7 +192,7 @@ fn a_relay_that_sleeps_and_passes_fragments_on_keeps_the_laws() {
 
 /// Without this the test above might prove nothing about forwarded fragments.
 #[test]
-fn what_it_hears_it_passes_on() {
+fn the_relay_under_the_laws_forwards_fragments() {
     let (mut passed, mut broken) = (0, 0);
     for seed in 0..20 {
         let mut device = Device::fresh(seed);

@@ -298,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_other_child_has_taken_back_or_the_target_says_itself_is_clear() {
+    fn a_target_is_lost_when_its_last_child_or_the_target_itself_withdraws_it() {
         let mut table = [None; 2];
         let mut targets = Targets(&mut table);
         targets.consider(route(1, 7, 240, 5));

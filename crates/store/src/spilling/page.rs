@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_sealed_opens() {
+    fn a_sealed_page_opens() {
         let mut octets = [0; LONGEST];
         octets[HEADER..HEADER + 5].copy_from_slice(b"hello");
         seal(&mut octets, &RECORD);

@@ -232,7 +232,7 @@ fn frames_of_preferred_recipients_are_read_before_others() {
 }
 
 #[test]
-fn what_is_put_faster_than_the_flash_writes_is_refused_and_not_lost() {
+fn frames_put_faster_than_the_flash_writes_are_refused_and_none_is_lost() {
     let mut whole = Few::ready(Geometry::M25P80);
     let mut put = 0;
     while whole.put(1, put).is_ok() {
@@ -334,7 +334,7 @@ impl Few {
 }
 
 #[test]
-fn when_memory_suffices_again_the_part_is_powered_down() {
+fn the_part_is_powered_down_when_memory_suffices_again() {
     let mut whole = Few::ready(Geometry::M25P80);
     whole.put_slowly(1, 0..4);
     assert!(whole.count(is_left_alone) == 0 && !whole.flash.powered_down);
@@ -455,7 +455,7 @@ fn unexpected_events_change_nothing() {
 }
 
 #[test]
-fn what_is_dropped_while_it_is_read_or_written_makes_room() {
+fn frames_dropped_while_they_are_read_or_written_free_their_places() {
     let mut whole = Few::ready(Geometry::M25P80);
     whole.put_slowly(1, 0..12);
     for tag in 0..3 {

@@ -63,7 +63,7 @@ fn constant_data_stands_where_it_was_sent_and_is_cut_like_copied_data() {
 }
 
 #[test]
-fn what_is_left_of_a_connection_is_not_sent_by_the_next_one() {
+fn data_left_by_an_aborted_connection_are_not_sent_by_the_next_one() {
     let (mut s, handle) = Script::server(plain(), Options::NONE);
     s.ep.send_static(handle, &PAGE[..300]).unwrap();
     s.ep.abort(handle).unwrap();
@@ -84,7 +84,7 @@ fn what_is_left_of_a_connection_is_not_sent_by_the_next_one() {
 }
 
 #[test]
-fn what_is_expected_says_since_when_and_until_when() {
+fn an_expected_response_has_a_beginning_and_an_end() {
     let mut s = Script::new();
     assert_eq!(s.ep.expected_by_any(), None);
     let handle = s.connecting(plain());

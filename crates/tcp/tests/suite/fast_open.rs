@@ -89,7 +89,7 @@ fn data_with_a_cookie_is_read_and_answered_before_the_handshake_is_over() {
 
 /// Last.ACK.sent of RFC 7323 §4.3 is what the SYN-ACK has acknowledged.
 #[test]
-fn what_follows_the_data_of_a_syn_has_its_timestamp_echoed() {
+fn a_segment_after_the_data_of_a_syn_has_its_timestamp_echoed() {
     let config = ConnectionConfig { timestamps: true, ..plain() };
     let mut s = Script::new();
     s.ep.listen(80, ListenConfig { fast_open: 2, ..listening(3, config) }).unwrap();
@@ -279,7 +279,7 @@ fn the_data_of_a_syn_fits_the_servers_mss_with_all_options() {
 
 //= rfc7413#4.2.2-5 rfc7413#4.2.2-6
 #[test]
-fn what_the_syn_ack_leaves_is_sent_again_at_once() {
+fn data_that_the_syn_ack_does_not_acknowledge_are_retransmitted_at_once() {
     for taken in [0, 2] {
         let mut s = client();
         let (handle, _) = connecting(&mut s, b"GET /");

@@ -29,7 +29,7 @@ fn starts(sent: &[(u32, PayloadRef)]) -> Vec<u32> {
 }
 
 #[test]
-fn what_the_link_has_lost_goes_again_at_once_and_is_no_sign_of_congestion() {
+fn a_segment_lost_by_the_link_is_retransmitted_at_once_and_is_no_sign_of_congestion() {
     for sack in [true, false] {
         let options = Options { sack_permitted: sack, ..Options::NONE };
         let (mut s, handle) = Script::server(ConnectionConfig { sack, ..plain() }, options);
@@ -50,7 +50,7 @@ fn what_the_link_has_lost_goes_again_at_once_and_is_no_sign_of_congestion() {
 }
 
 #[test]
-fn what_the_link_has_lost_waits_for_no_gap() {
+fn the_retransmission_of_a_segment_lost_by_the_link_is_not_paced() {
     let (mut s, handle) =
         Script::server(ConnectionConfig { pacing: true, ..plain() }, Options::NONE);
     // A round trip of 100 ms was measured, so that there are gaps.
@@ -113,7 +113,7 @@ fn until_an_acknowledgment_has_left_the_next_one_waits_and_says_all() {
 }
 
 #[test]
-fn where_acknowledgments_are_put_off_anyway_none_waits_for_another() {
+fn late_acknowledgments_do_not_wait_for_each_other() {
     let (config, options) = with_sack();
     let (mut s, handle) = Scripted::<Late>::server(config, options);
     s.ep.hold_acks(handle);
@@ -123,7 +123,7 @@ fn where_acknowledgments_are_put_off_anyway_none_waits_for_another() {
 }
 
 #[test]
-fn what_the_peer_counts_does_not_wait_for_an_acknowledgment_to_leave() {
+fn duplicate_acks_do_not_wait_for_an_acknowledgment_to_leave() {
     let (config, options) = with_sack();
     let config = ConnectionConfig { ack_every: 1, ..config };
     let (mut s, handle) = Scripted::<Late>::server(config, options);

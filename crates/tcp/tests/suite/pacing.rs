@@ -96,7 +96,7 @@ fn a_longer_path_is_known_after_twice_the_window_of_samples() {
 
 /// Random tests have found this case once.
 #[test]
-fn what_is_written_after_a_gap_finds_no_deadline_in_the_past() {
+fn data_written_after_a_gap_find_no_deadline_in_the_past() {
     let (mut s, handle) = measured(true);
     s.ep.send(handle, &[1; 200]).unwrap();
     assert_eq!(departures(&mut s, RTT * 2).len(), 2, "written, sent and not acknowledged");

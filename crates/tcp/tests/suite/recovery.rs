@@ -120,7 +120,7 @@ fn timeouts_of_losses_reported_by_the_link_are_alike_too() {
 }
 
 #[test]
-fn what_the_link_has_lost_is_no_sign_of_a_short_timeout() {
+fn a_loss_reported_by_the_link_is_no_sign_of_a_short_timeout() {
     for reported in [false, true] {
         let (mut s, handle) = in_flight(ConnectionConfig { sack: false, ..plain() });
         let rto = s.ep.info(handle).unwrap().rto;

@@ -118,7 +118,7 @@ fn after_a_timeout_what_was_in_flight_goes_again_but_for_what_is_acknowledged() 
 
 //= rfc6298#3-1
 #[test]
-fn what_was_sent_again_times_nothing_and_the_timer_stays_doubled_until_something_does() {
+fn a_retransmitted_segment_gives_no_sample_and_the_timer_stays_doubled_until_the_next() {
     let (mut s, handle) = in_flight();
     let before = info(&s, handle);
     s.wait(before.rto);
@@ -136,7 +136,7 @@ fn what_was_sent_again_times_nothing_and_the_timer_stays_doubled_until_something
 /// The back-off keeps at most eight times the RTO, unless an acknowledgment shows it to be too
 /// short.
 #[test]
-fn what_comes_an_rto_after_the_last_transmission_keeps_every_doubling() {
+fn an_acknowledgment_an_rto_after_the_last_transmission_keeps_every_doubling() {
     for late in [false, true] {
         let (mut s, handle) = in_flight();
         let rto = info(&s, handle).rto;
@@ -149,7 +149,7 @@ fn what_comes_an_rto_after_the_last_transmission_keeps_every_doubling() {
 }
 
 #[test]
-fn what_the_link_has_lost_goes_again_at_once() {
+fn a_segment_lost_by_the_link_is_retransmitted_at_once() {
     let (mut s, handle) = in_flight();
     s.ep.send(handle, &[3; 100]).unwrap();
     s.give(ACK, 1, 201, b"").unwrap();

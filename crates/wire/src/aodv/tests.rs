@@ -136,7 +136,7 @@ fn extensions_that_may_be_skipped_are() {
 }
 
 #[test]
-fn what_is_malformed_is_refused_by_name() {
+fn malformed_messages_are_refused_with_the_wrong_field() {
     let rreq = |dst: u16, src: u16| {
         let mut octets = [1; 20];
         octets[8..10].copy_from_slice(&dst.to_be_bytes());

@@ -145,7 +145,7 @@ proptest! {
 }
 
 #[test]
-fn what_is_malformed_is_refused() {
+fn malformed_messages_are_refused() {
     let solicitation = |options: &[u8]| {
         let mut octets = std::vec![NEIGHBOUR_SOLICITATION, 0, 0, 0];
         octets.resize(24, 0);

@@ -202,7 +202,7 @@ proptest! {
 }
 
 #[test]
-fn what_is_malformed_is_refused_by_name() {
+fn malformed_messages_are_refused_with_the_wrong_field() {
     let invalid = |field| Err(Error::Invalid(field));
     for (octets, error) in [
         (&[0, 0, 5][..], Err(Error::Truncated(Field::RplOption))),

@@ -466,7 +466,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_true_or_too_long_stays_as_it_is() {
+    fn contradictory_and_long_headers_stay_uncompressed() {
         // An inner length that contradicts the packet's, and a tunnel in a tunnel.
         let mut inner = header(protocol::NONE, node(1), node(9), &[]);
         inner[5] = 9;

@@ -225,7 +225,7 @@ async fn packets_of_two_hosts_cross_to_the_other_one() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_the_network_does_not_take_waits_at_its_host_and_the_other_one_goes_on() {
+async fn packets_refused_by_the_network_wait_at_their_host_and_do_not_delay_the_other() {
     let mut network = Echo { crosses: true, ..Echo::new() };
     network.closed_until = network.now + Duration::from_millis(500);
     network.period = Duration::from_millis(50);

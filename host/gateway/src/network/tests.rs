@@ -172,7 +172,7 @@ fn a_packet_above_the_mtu_is_reported_with_the_mtu() {
 }
 
 #[test]
-fn what_a_kernel_says_on_a_new_interface_is_ignored() {
+fn packets_of_a_kernel_for_a_new_interface_are_ignored() {
     let mut mesh = mesh();
     let all_routers: Ipv6Addr = "ff02::2".parse().unwrap();
     let solicitation = packet(all_routers, protocol::ICMPV6, 255, &[133, 0, 0, 0, 0, 0, 0, 0], 2);

@@ -388,7 +388,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_effect_is_not_offered() {
+    fn a_setting_without_effect_is_not_offered() {
         let offers = offers(&format!("{LINE}{UDP}"));
         assert!(offers.iter().all(|it| !it.name.starts_with("tcp.")));
         let retries = offers.iter().find(|it| it.name == "mac.max_frame_retries").expect("offered");

@@ -46,7 +46,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_pays_stays_and_so_does_what_keeps_losses_away_and_what_others_need() {
+    fn a_change_stays_if_it_gains_avoids_losses_or_enables_others() {
         // The first change gains a tenth and loses data; the second avoids the loss and costs a
         // little; the third has no effect; without the fourth no combination is possible.
         let mut look = |candidate: &Candidate| {

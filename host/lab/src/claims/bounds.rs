@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_met_is_said_in_words() {
+    fn a_bound_that_is_not_met_is_described_in_words() {
         let bounds = Bounds::default()
             .at_least("a", 1.0, 2.0)
             .at_most("b", 3.0, 2.0)
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_met_is_met_at_the_bound_and_what_is_no_number_is_not() {
+    fn a_value_at_the_bound_meets_it_and_no_number_meets_none() {
         let met = Bounds::default()
             .at_least("", 2.0, 2.0)
             .at_most("", 2.0, 2.0)

@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_mechanisms_give_holds() {
+    fn results_of_the_mechanisms_pass_their_claims() {
         for id in ["latency", "price", "window", "relays"] {
             assert_eq!(found(&format!("kinglet.cycles-{id}"), |_| ()), Some(true), "{id}");
         }

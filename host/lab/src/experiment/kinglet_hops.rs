@@ -95,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_not_reached_is_repetitions_or_waiting() {
+    fn the_missing_share_of_the_bound_is_repetitions_or_waiting() {
         let mut rows = Rows::default();
         for (label, kbps, frames) in [("hops=1", 100.0, 10.0), ("hops=2", 40.0, 25.0)] {
             rows.compute(label, "", 0.0, ("goodput", "kb/s"), kbps);

@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn what_only_disturbs_is_neither_sensed_nor_received() {
+    fn a_node_that_only_interferes_is_neither_sensed_nor_received() {
         // Node 2 interferes with node 1, 16 m away; each node senses only its own partner.
         let losses = |interference_m: f64| {
             let text = format!(
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn what_disturbs_over_two_hops_costs_nothing_over_one_and_much_over_three() {
+    fn interference_over_two_hops_costs_nothing_over_one_and_much_over_three() {
         assert_eq!(goodput(Model::Farther, 1), goodput(Model::Sinr, 1));
         assert!(goodput(Model::Farther, 3) < goodput(Model::Sinr, 3) * 0.9);
     }

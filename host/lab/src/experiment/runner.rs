@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_looked_at_twice_is_simulated_once() {
+    fn a_point_that_is_planned_twice_is_simulated_once() {
         let mut plan = brief_plan(Effort::Quick);
         plan.push(Point { metrics: &[Metric::Timeouts], ..plan[1].clone() });
         assert_eq!([0, 1, 2].map(|p| simulated_as(&plan, p)), [0, 1, 1]);

@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_noted_is_read_by_its_whole_name() {
+    fn a_noted_size_is_read_by_its_whole_name() {
         // `echo` is also a prefix of other names.
         let (echo, small) = ("thumbv6m-none-eabi echo text", "thumbv6m-none-eabi echo-small text");
         assert!(noted(echo) > noted(small));

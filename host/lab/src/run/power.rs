@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_spent_up_to_a_second_only_grows() {
+    fn the_energy_spent_up_to_a_second_only_grows() {
         let result = asleep();
         assert!(result.samples.len() > 20);
         for pair in result.samples.windows(2) {

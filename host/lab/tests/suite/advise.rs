@@ -29,7 +29,7 @@ fn goodput(runs: usize) -> Config<'static> {
 
 /// A fifth of the frames is lost, and none is retransmitted.
 #[test]
-fn what_is_plainly_wrong_is_put_right() {
+fn a_plainly_wrong_setting_is_corrected() {
     let text =
         format!("{LINE}medium = {{ frame_loss = 0.2 }}\nmac = {{ max_frame_retries = 0 }}\n{FLOW}");
     let advice = of(&text, goodput(120)).expect("advice");
@@ -106,7 +106,7 @@ fn settings_of_every_kind_come_as_code_that_compiles() {
 
 /// Results in the journal are not simulated again, and do not change the advice.
 #[test]
-fn what_was_measured_is_measured_no_more() {
+fn finished_runs_of_the_journal_are_not_repeated() {
     let file = std::env::temp_dir().join(format!("kinglet-advice-{}", std::process::id()));
     let text = format!("{LINE}{FLOW}");
     let with_journal = || {

@@ -59,7 +59,7 @@ fn messages_may_be_as_long_as_a_datagram() {
 }
 
 #[test]
-fn what_the_wire_loses_is_sent_again_by_all_but_what_is_not_confirmable() {
+fn readings_lost_on_the_wire_are_sent_again_by_all_carriers_but_the_non_confirmable() {
     for (_, carrier) in Carrier::ALL.into_iter().filter(|(_, c)| *c != Carrier::NonConfirmable) {
         let mut scenario = line(1, 1_000.0, 0.1);
         // Room for readings that are made during retransmissions.
@@ -74,7 +74,7 @@ fn what_the_wire_loses_is_sent_again_by_all_but_what_is_not_confirmable() {
 }
 
 #[test]
-fn what_is_not_confirmable_is_lost_and_costs_no_answer() {
+fn non_confirmable_readings_are_lost_and_draw_no_response() {
     let mut scenario = line(1, 2_000.0, 0.2);
     scenario.flows.push(sensor(1, scenario.host(), Carrier::NonConfirmable, 1));
     let result = run(&scenario, 1, &Options::default()).expect("it can be run");

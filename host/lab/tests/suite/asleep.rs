@@ -135,7 +135,7 @@ fn nodes_that_listen_on_channels_of_their_own_find_each_other() {
 }
 
 #[test]
-fn what_is_accepted_is_not_lost_when_a_relay_is_slower_than_its_neighbours() {
+fn accepted_frames_are_not_lost_at_a_relay_that_is_slower_than_its_neighbours() {
     let mut scenario = line(4);
     // More than the nodes can carry, and one node is next to an oven.
     scenario.medium.overlap = Overlap::SinrBer;

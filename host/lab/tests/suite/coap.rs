@@ -60,7 +60,7 @@ fn long_bodies_go_in_both_directions_block_by_block() {
 
 // RFC 7252, §4.2: a message is retransmitted if it or its response is lost.
 #[test]
-fn what_the_wire_loses_is_sent_again() {
+fn messages_lost_on_the_wire_are_sent_again() {
     for rto in [Rto::Plain, Rto::Cocoa, Rto::CocoaAsMeasured] {
         let flow = ask(1, Method::Put, 2_000, 0.1, rto);
         assert!(flow.is_complete() && flow.latencies_ms().len() > 10, "{rto:?}: {flow:?}");

@@ -116,7 +116,7 @@ fn contexts_come_from_the_border_router_and_headers_shrink() {
 }
 
 #[test]
-fn what_makes_no_sense_of_contexts_is_refused() {
+fn invalid_settings_of_contexts_are_refused() {
     let refused = |more: &str| {
         let text = format!("{LINE}\n[net]\n{more}");
         Scenario::from_toml("s.toml", &text).expect_err("it is wrong").to_string()

@@ -44,7 +44,7 @@ fn a_mote_that_is_off_costs_others_no_more_than_a_tenth() {
 }
 
 #[test]
-fn where_all_sleep_it_costs_what_its_datagrams_would_after_a_while() {
+fn a_silent_mote_among_sleeping_nodes_costs_a_fifth_of_the_goodput_at_most() {
     let settings = "[radio]\nprofile = \"nrf52840\"\n[wake]\n";
     let [alone, beside] = [false, true].map(|dead| goodput(settings, dead, 240, 6));
     assert!(beside > 0.8 * alone, "{beside} instead of {alone}");

@@ -104,7 +104,7 @@ fn a_fault_of_the_base_is_found_where_the_base_has_it() {
 }
 
 #[test]
-fn what_cannot_be_simulated_is_known_before_anything_is() {
+fn a_value_that_cannot_be_simulated_is_reported_before_any_run() {
     let error = error("[fields]\ntcp.send_buffer_bytes = [1000, 1000000]\n");
     assert!(error.contains("a TCP buffer of 1000000 octets"), "{error}");
     assert!(error.ends_with("(with tcp.send_buffer_bytes = 1000000)"), "{error}");

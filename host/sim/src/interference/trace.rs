@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_named_with_its_place() {
+    fn errors_of_a_trace_have_line_and_column() {
         let refused = |text: &str, step| Trace::parse(text, step).expect_err(text).to_string();
         let number = "\"x\" is not a number; a level in dBm is expected";
         assert_eq!(refused("0,-90\n5, x\n", None), format!("2:4: {number}"));

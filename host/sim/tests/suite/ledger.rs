@@ -59,7 +59,7 @@ fn an_acknowledged_frame_is_sent_once_and_received_once() {
 }
 
 #[test]
-fn what_was_not_acknowledged_is_a_retry_the_next_time_and_only_then() {
+fn a_repeated_frame_is_a_retry_and_the_next_new_frame_is_not() {
     let same = || data(9, 0, 7, 127);
     let frames = vec![same(), same(), same(), data(9, 0, 8, 127)];
     let mut world = line(&disc(), vec![sends(frames), Script::listening()]);

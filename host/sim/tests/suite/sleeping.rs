@@ -288,7 +288,7 @@ fn a_radio_with_one_bit_wakes_the_others_for_an_empty_frame() {
 }
 
 #[test]
-fn what_does_not_come_costs_the_whole_window() {
+fn a_frame_that_does_not_come_costs_the_whole_window() {
     let mut world = family(NRF52840, Indirect::DEFAULT);
     // The frame pending bit is set, but there is no frame.
     world.with_device(0, |parent, now| parent.mac.set_pending(now, 1, true).unwrap());

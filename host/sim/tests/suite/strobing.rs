@@ -187,7 +187,7 @@ fn a_radio_that_awaits_some_neighbours_does_not_receive_others() {
 }
 
 #[test]
-fn what_begins_before_the_radio_goes_off_is_filtered_too() {
+fn a_frame_that_begins_before_the_radio_goes_off_is_filtered_too() {
     // The radio goes off during a repetition.
     for until_us in (20_000..25_000).step_by(500) {
         assert_eq!(strobed_at(SourceFilter::AllBut(0), until_us).2, 0, "{until_us}");

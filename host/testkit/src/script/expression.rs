@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_odd_has_its_place() {
+    fn errors_of_an_expression_have_their_position() {
         for (text, at) in [("[1, ODD_NAME]", 4), ("{a=}", 3), ("1 + ", 4), ("\"x", 1), ("[1 2]", 3)]
         {
             let wrong = Expression::parse(&mut Cursor::new(text)).expect_err(text);

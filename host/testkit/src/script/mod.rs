@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_ignored_is_named_by_line() {
+    fn ignored_text_is_reported_with_its_line() {
         let text = "`tc qdisc add`\n--odd=1\n0 `sysctl -w net.ipv4.tcp_odd=1`\n";
         let outcome = run("a.pkt", text, Variation::PLAIN).expect("nothing can fail");
         let lines: Vec<_> = outcome.warnings.iter().map(|w| w.split(": ").next()).collect();

@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_understood_is_named_by_line_and_column() {
+    fn errors_of_a_script_have_line_and_column() {
         for (text, line, column) in [
             ("\n+0 frobnicate(3) = 0", 2, 4),
             ("\n+0 frobnicate 3", 2, 4),

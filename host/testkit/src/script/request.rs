@@ -462,7 +462,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_odd_has_its_place() {
+    fn errors_of_a_call_have_their_position() {
         for (text, at) in [
             ("read(4) = 0", 0),
             ("ioctl(4, ODD, [0]) = 0", 9),

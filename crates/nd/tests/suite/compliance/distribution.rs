@@ -77,7 +77,7 @@ fn an_older_version_is_ignored_and_a_newer_one_is_all_that_counts() {
 
 //= rfc6775#8.1.5-1 rfc6775#8.1.5-2 rfc6775#8.1.5-3 type=test
 #[test]
-fn what_one_border_router_says_is_not_mixed_with_what_another_says() {
+fn information_of_two_border_routers_is_not_mixed() {
     let mut lone = router(Border::Learnt);
     let other = PrefixInformation { prefix: "2001:db8:9::".parse().unwrap(), ..prefix(false) };
     for (prefix, address) in [(prefix(false), ROOT), (other, global(66))] {

@@ -191,7 +191,7 @@ fn the_first_routers_end_is_not_forgotten_over_the_advertisement_of_another() {
 }
 
 #[test]
-fn what_a_router_no_longer_advertises_is_asked_for_when_it_is_over() {
+fn an_item_that_is_no_longer_advertised_is_solicited_before_it_expires() {
     let servers = [7; 16];
     let server = NdOption::RecursiveDns { lifetime_s: 60, servers: Servers::new(&servers) };
     for option in [lived(60), NdOption::Context(context(true, 1)), server] {

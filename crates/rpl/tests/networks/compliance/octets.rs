@@ -139,7 +139,7 @@ fn a_prefix_is_preferred_for_no_longer_than_it_is_valid() {
 
 //= rfc6550#6.7.10-5 type=test
 #[test]
-fn what_follows_a_prefix_is_the_address_of_the_sender_or_zero() {
+fn the_prefix_option_has_the_address_of_the_sender_or_zero() {
     let what = |autonomous, router_address| {
         let received = PrefixInformation { autonomous, router_address, ..prefix(ROOT) };
         said(|root| root.prefix = Some(received)).map(|dio| {
@@ -289,7 +289,7 @@ fn the_configuration_is_passed_on_as_it_was_said() {
 
 //= rfc6550#18.2.5-1 rfc6550#18.2.3-2 type=test
 #[test]
-fn what_a_root_is_configured_with_is_what_its_dios_say() {
+fn the_dios_of_a_root_have_its_configuration() {
     let configuration =
         Configuration { interval_doublings: 5, interval_min: 11, redundancy: 4, ..CONFIGURATION };
     let received = PrefixInformation { valid_secs: 600, preferred_secs: 300, ..prefix(ROOT) };

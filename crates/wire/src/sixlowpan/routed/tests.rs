@@ -232,7 +232,7 @@ fn congestion_marked_in_the_outer_header_is_reported() {
 }
 
 #[test]
-fn what_routing_headers_do_not_stand_for_is_left_alone() {
+fn headers_that_rfc_8138_cannot_represent_stay_unchanged() {
     let plain = header(protocol::UDP, node(5), node(6), &udp(4));
     assert_eq!(there_and_back(&plain, &DODAG), None);
     // An option of the other type, of another instance, with another flag.

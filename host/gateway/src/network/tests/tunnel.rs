@@ -28,7 +28,7 @@ fn back(packet: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn what_one_computer_sends_reaches_the_other_with_the_address_of_its_node() {
+fn packets_of_one_computer_reach_the_other_with_the_address_of_its_node() {
     let mut mesh = Mesh::new(&scenario(TUNNEL)).unwrap();
     let ping = echo_request(mote(3), 64, &[7; 1232]);
     assert!(mesh.takes(End::Border) && mesh.takes(End::Far));

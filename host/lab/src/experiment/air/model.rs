@@ -344,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_sent_is_delivered_or_not_acknowledged() {
+    fn every_transmission_is_delivered_or_not_acknowledged() {
         for senders in [2, 5, 20] {
             let config = Config { senders, seconds: 60, ..Config::default() };
             let outcome = run(&config);

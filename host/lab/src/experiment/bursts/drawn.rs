@@ -82,7 +82,7 @@ impl Drawn {
         self.0 as usize % WHATS.len()
     }
 
-    const fn when_of(self) -> usize {
+    const fn span_index(self) -> usize {
         self.0 as usize / WHATS.len() % WHENS.len()
     }
 
@@ -93,12 +93,12 @@ impl Drawn {
     /// Name in results and unit.
     pub(super) const fn name(self) -> (&'static str, &'static str) {
         let unit = if matches!(WHATS[self.what()], What::Radio) { "%" } else { "mW" };
-        (NAMES[self.relay()][self.when_of()][self.what()], unit)
+        (NAMES[self.relay()][self.span_index()][self.what()], unit)
     }
 
     /// Span of the run in which it is measured.
     pub(super) const fn when(self) -> When {
-        WHENS[self.when_of()]
+        WHENS[self.span_index()]
     }
 
     /// Value between two samples.
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_drawn_is_energy_over_time_and_its_parts_are_all_of_it() {
+    fn the_power_drawn_is_energy_over_time_and_the_sum_of_its_parts() {
         let sample = |at_s: f64, mj: f64| {
             let spent = Spent { seconds: at_s / 9.0, mj };
             let power = Power {

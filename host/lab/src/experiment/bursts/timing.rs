@@ -313,7 +313,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_computed_for_a_tmote_is_what_the_paper_measured() {
+    fn times_computed_for_a_tmote_are_those_that_the_paper_measured() {
         let of = Computed::of(&tmotes(1));
         let ms = |value: f64, paper: f64| assert!((value / paper - 1.0).abs() < 0.04, "{value}");
         ms(of.on_air + of.acknowledgement, 4.7);
