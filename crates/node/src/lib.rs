@@ -81,6 +81,22 @@
 //!
 //! A node forwards packets for others if `config.net.forward` is set.
 //!
+//! In a mesh ([`Meshed`]) only the border router is configured. It announces the prefix and the
+//! contexts to all other nodes, which form their addresses from the prefix:
+//!
+//! ```
+//! # use kinglet::{Config, Meshed, Node, Router, mesh, radio::Capabilities};
+//! # use kinglet::{time::Instant, wire::sixlowpan::Context};
+//! # let config = Config::new(1, [0; 8], 1, [1; 16]);
+//! # let prefix = "2001:db8::".parse().unwrap();
+//! let border = mesh::Config { role: mesh::Role::BorderRouter, ..mesh::Config::OFF };
+//! let routing = Meshed::new(&config, border, "::".parse().unwrap());
+//! let mut node: Node<Router> = Node::with_routing(config, routing, Capabilities::NONE);
+//! node.announce(Instant::ZERO, prefix, &[(0, Context { prefix, len: 64 })])?;
+//! assert!(node.net().is_own("2001:db8::ff:fe00:1".parse().unwrap()));
+//! # Ok::<(), kinglet::net::TableFull>(())
+//! ```
+//!
 //! # Streams and datagrams
 //!
 //! Two nodes whose radios are joined by a loop:

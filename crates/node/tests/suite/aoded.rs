@@ -8,7 +8,7 @@ use kinglet::tcp::{ConnectionConfig, Handle, ListenConfig};
 use kinglet::time::{Duration, Instant};
 use kinglet::wire::aodv::{RerrWriter, Rrep, Rreq, Unreachable};
 use kinglet::wire::ieee802154::Frame;
-use kinglet::{Aoded, Config, MESH_PORT, Node, mac, net};
+use kinglet::{Aoded, Config, MESH_PORT, Node, StreamConnectError, mac, net};
 use kinglet_radio::Ack;
 use kinglet_testkit::contract::{Subject, check};
 use rand_core::Rng;
@@ -200,4 +200,17 @@ impl Subject for Device {
 #[test]
 fn a_node_that_discovers_routes_keeps_the_laws() {
     check::<Device>(0..40, 300);
+}
+
+#[test]
+fn a_connection_is_opened_where_routing_can_discover_the_route() {
+    let outside = "2001:db8:1::1".parse().unwrap();
+    let connect = |seed, to| {
+        let (mut node, now) = (Device::fresh(seed).node, Instant::from_secs(1));
+        node.streams().connect(now, to, 80, ConnectionConfig::DEFAULT).map(|_| ())
+    };
+    assert_eq!(connect(1, global(2)), Ok(()));
+    assert_eq!(connect(1, outside), Ok(()));
+    // A border router has the routes out of the mesh itself.
+    assert_eq!(connect(4, outside), Err(StreamConnectError::NoRoute));
 }
