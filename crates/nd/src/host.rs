@@ -209,7 +209,7 @@ impl<S: Sizes> Host<S> {
         &mut self,
         now: Instant,
         from: Ipv6Addr,
-        router: &nd::Router,
+        router: &nd::RouterAdvertisement,
         own: Interface,
         options: Options<'_>,
         stats: &mut Stats,

@@ -73,7 +73,7 @@ impl<S: Sizes> Discovery<S> {
         &mut self,
         now: Instant,
         header: &Header,
-        router: &nd::Router,
+        router: &nd::RouterAdvertisement,
         options: Options<'_>,
     ) -> Result<(), Discard> {
         if !is_link_local(header.src) {
@@ -104,7 +104,7 @@ impl<S: Sizes> Discovery<S> {
 
     /// Sets the times that a router advertises, within bounds: a router must not cause constant
     /// solicitations, or hide the loss of neighbours.
-    fn take_times(&mut self, router: &nd::Router) {
+    fn take_times(&mut self, router: &nd::RouterAdvertisement) {
         if REACHABLE_MS.contains(&router.reachable_ms) {
             self.reachable = Duration::from_millis(u64::from(router.reachable_ms));
         }

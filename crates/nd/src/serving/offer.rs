@@ -9,7 +9,7 @@ use kinglet_time::{Duration, Instant};
 use kinglet_wire::ieee802154::Address;
 use kinglet_wire::ipv6::{is_link_local, same_prefix};
 use kinglet_wire::nd::{BorderRouter, Builder, Capabilities, ContextInformation, Kind, NdOption};
-use kinglet_wire::nd::{Options, PrefixInformation, Router, Servers};
+use kinglet_wire::nd::{Options, PrefixInformation, RouterAdvertisement, Servers};
 
 /// Source of the prefixes and contexts that a router advertises (RFC 6775, 8.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,7 +30,7 @@ pub enum Border {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Offer {
     /// Hop limit, lifetime, reachable and retransmission time; 0: unspecified.
-    pub router: Router,
+    pub router: RouterAdvertisement,
     /// MTU in octets, if advertised: 1280 in a LoWPAN (RFC 4944, 4).
     pub mtu: Option<u32>,
     /// The border router.
@@ -46,7 +46,7 @@ impl Offer {
     /// RFC 4861, 6.2.1), no other times, no MTU, four addresses a node, not advertised in routing.
     //= rfc8505#7-1
     pub const fn new(border: Border) -> Self {
-        let router = Router {
+        let router = RouterAdvertisement {
             hop_limit: 64,
             managed: false,
             other: false,

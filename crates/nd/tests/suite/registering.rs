@@ -6,7 +6,7 @@ use kinglet_time::{Duration, Instant};
 use kinglet_wire::ieee802154::Address;
 use kinglet_wire::ipv6::Header;
 use kinglet_wire::nd::{Advertisement, Builder, Capabilities, Kind, Message, NdOption};
-use kinglet_wire::nd::{PrefixInformation, Registration, Router};
+use kinglet_wire::nd::{PrefixInformation, Registration, RouterAdvertisement};
 use std::net::Ipv6Addr;
 
 type Nd = Discovery<Plan>;
@@ -52,7 +52,10 @@ fn advertise(nd: &mut Nd, now: Instant, n: u16, lifetime_s: u16) {
         NdOption::Capabilities(Capabilities(Capabilities::EXTENDED)),
         NdOption::Prefix(prefix),
     ];
-    let kind = Kind::RouterAdvertisement(Router { lifetime_s, ..Router::default() });
+    let kind = Kind::RouterAdvertisement(RouterAdvertisement {
+        lifetime_s,
+        ..RouterAdvertisement::default()
+    });
     hear(nd, now, n, kind, &options);
 }
 

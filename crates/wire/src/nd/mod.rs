@@ -45,7 +45,7 @@ pub const TYPES: [u8; 7] = [
 
 /// Fields of a Router Advertisement (RFC 4861, 4.2). Zero means unspecified.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Router {
+pub struct RouterAdvertisement {
     /// Cur Hop Limit.
     pub hop_limit: u8,
     /// The M flag: addresses are available by DHCPv6.
@@ -118,7 +118,7 @@ pub enum Kind {
     /// Router Solicitation (RFC 4861, 4.1).
     RouterSolicitation,
     /// Router Advertisement (4.2).
-    RouterAdvertisement(Router),
+    RouterAdvertisement(RouterAdvertisement),
     /// Neighbour Solicitation (4.3) for this target address.
     NeighbourSolicitation(Ipv6Addr),
     /// Neighbour Advertisement (4.4).
@@ -181,7 +181,7 @@ impl Kind {
             ROUTER_SOLICITATION => Kind::RouterSolicitation,
             ROUTER_ADVERTISEMENT => {
                 let [e, f, g, h, i, j, k, l, ..] = *rest;
-                Kind::RouterAdvertisement(Router {
+                Kind::RouterAdvertisement(RouterAdvertisement {
                     hop_limit: *a,
                     managed: b & MANAGED != 0,
                     other: b & OTHER != 0,
@@ -227,7 +227,7 @@ impl Kind {
         *kind = self.type_octet();
         match *self {
             Kind::RouterSolicitation => {}
-            Kind::RouterAdvertisement(Router {
+            Kind::RouterAdvertisement(RouterAdvertisement {
                 hop_limit,
                 managed,
                 other,

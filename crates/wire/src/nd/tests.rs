@@ -18,7 +18,7 @@ fn kinds() -> impl Strategy<Value = Kind> {
     prop_oneof![
         Just(Kind::RouterSolicitation),
         router.prop_map(|(hop_limit, managed, other, lifetime_s, reachable_ms, retrans_ms)| {
-            Kind::RouterAdvertisement(Router {
+            Kind::RouterAdvertisement(RouterAdvertisement {
                 hop_limit,
                 managed,
                 other,

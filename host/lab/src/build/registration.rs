@@ -4,7 +4,7 @@ use super::{address_of, contexts};
 use crate::discovery::{Optional, Plan};
 use crate::scenario::{NodeId, Role, Routing, Scenario};
 use kinglet::time::Instant;
-use kinglet::wire::nd::{BorderRouter, ContextInformation, PrefixInformation, Router};
+use kinglet::wire::nd::{BorderRouter, ContextInformation, PrefixInformation, RouterAdvertisement};
 use kinglet::wire::sixlowpan::Context;
 use kinglet::{Config, nd, net};
 
@@ -47,7 +47,7 @@ fn serving(scenario: &Scenario, is_border: bool) -> nd::Serving<Plan> {
         nd::Border::Learnt
     };
     let offer = nd::Offer::new(border);
-    let router = Router { lifetime_s: ROUTER_S, ..offer.router };
+    let router = RouterAdvertisement { lifetime_s: ROUTER_S, ..offer.router };
     let registrar = scenario.routing == Routing::Rpl;
     let mut serving = nd::Serving::new(nd::Offer { router, registrar, ..offer });
     if is_border {

@@ -11,7 +11,7 @@ use core::net::Ipv6Addr;
 use kinglet_nd::{Config, Configured, Discovery};
 use kinglet_wire::ieee802154::Address;
 use kinglet_wire::nd::{
-    Advertisement, Capabilities, Kind, NdOption, Registration, Router, Servers, status,
+    Advertisement, Capabilities, Kind, NdOption, Registration, RouterAdvertisement, Servers, status,
 };
 
 const EXTENDED: NdOption<'static> = NdOption::Capabilities(Capabilities(Capabilities::EXTENDED));
@@ -120,7 +120,8 @@ fn a_router_that_says_no_hop_limit_leaves_the_own() {
     let mut lone = host();
     for (hop_limit, reported) in [(0, None), (33, Some(33)), (0, None), (33, None), (34, Some(34))]
     {
-        let router = Router { lifetime_s: 9_000, hop_limit, ..Router::default() };
+        let router =
+            RouterAdvertisement { lifetime_s: 9_000, hop_limit, ..RouterAdvertisement::default() };
         lone.hear(local(9), ALL_NODES, Kind::RouterAdvertisement(router), &[source(9)]).unwrap();
         let expected: Vec<_> = reported.map(Configured::HopLimit).into_iter().collect();
         assert_eq!(lone.configured(), expected, "{hop_limit}");

@@ -11,14 +11,17 @@ use kinglet_wire::ieee802154::Address;
 use kinglet_wire::nd::{
     Advertisement, Capabilities, Kind, NdOption, PrefixInformation, Registration,
 };
-use kinglet_wire::nd::{Router, Servers, status};
+use kinglet_wire::nd::{RouterAdvertisement, Servers, status};
 
 const EXTENDED: NdOption<'static> = NdOption::Capabilities(Capabilities(Capabilities::EXTENDED));
 /// Solicitations are at least ten seconds apart (RTR_SOLICITATION_INTERVAL).
 const SOON: Duration = Duration::from_secs(11);
 
 fn advertise<S: Sizes>(lone: &mut Lone<S>, n: u16, lifetime_s: u16, options: &[NdOption<'_>]) {
-    let kind = Kind::RouterAdvertisement(Router { lifetime_s, ..Router::default() });
+    let kind = Kind::RouterAdvertisement(RouterAdvertisement {
+        lifetime_s,
+        ..RouterAdvertisement::default()
+    });
     let options = [&[source(n)], options].concat();
     lone.hear(local(n), super::ALL_NODES, kind, &options).unwrap();
     lone.configured();
@@ -122,7 +125,10 @@ fn the_last_router_that_does_not_answer_is_searched_for() {
     for known in [false, true] {
         let mut lone = host();
         let router = Ipv6Addr::new(0xFE80, 0, 0, 0, 1, 2, 3, 4);
-        let kind = Kind::RouterAdvertisement(Router { lifetime_s: 9_000, ..Router::default() });
+        let kind = Kind::RouterAdvertisement(RouterAdvertisement {
+            lifetime_s: 9_000,
+            ..RouterAdvertisement::default()
+        });
         let options: &[NdOption<'_>] = if known { &[source(9)] } else { &[] };
         lone.hear(router, super::ALL_NODES, kind, options).unwrap();
         pass(&mut lone, SECOND * 10);

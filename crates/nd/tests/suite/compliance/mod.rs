@@ -16,7 +16,7 @@ use kinglet_time::{Duration, Instant};
 use kinglet_wire::ieee802154::Address;
 use kinglet_wire::ipv6::Header;
 use kinglet_wire::nd::{self, BorderRouter, Builder, ContextInformation, Duplicate, Kind};
-use kinglet_wire::nd::{NdOption, PrefixInformation, Registration, Router};
+use kinglet_wire::nd::{NdOption, PrefixInformation, Registration, RouterAdvertisement};
 
 const SECOND: Duration = Duration::from_secs(1);
 const MINUTE: Duration = Duration::from_secs(60);
@@ -192,7 +192,10 @@ impl<S: Sizes> Lone<S> {
 
     /// Processes an advertisement of router `n`.
     fn advertises(&mut self, n: u16, options: &[NdOption<'_>]) -> Result<(), Discard> {
-        let kind = Kind::RouterAdvertisement(Router { lifetime_s: 9_000, ..Router::default() });
+        let kind = Kind::RouterAdvertisement(RouterAdvertisement {
+            lifetime_s: 9_000,
+            ..RouterAdvertisement::default()
+        });
         let options = [&[source(n)], options].concat();
         self.hear(local(n), ALL_NODES, kind, &options)
     }
