@@ -8,7 +8,7 @@
 //! * `clock.rs`: time and packets;
 //! * `shared.rs`: the stack, shared by packetdrill's two threads.
 //!
-//! This is the only crate of the workspace with `unsafe`: C calls it with pointers.
+//! The crate has `unsafe` code because C calls it with pointers.
 
 #![cfg(target_os = "linux")]
 #![deny(clippy::undocumented_unsafe_blocks)]
