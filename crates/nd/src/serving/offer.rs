@@ -15,8 +15,9 @@ use kinglet_wire::nd::{Options, PrefixInformation, RouterAdvertisement, Servers}
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Border {
     /// Its own: it is the 6LBR, at this address, and keeps the table of all addresses in the
-    /// network. The version must be higher than before the last change of the offer, also after a
-    /// restart (RFC 6775, 7).
+    /// network. The version should be higher than before the last change of the offer, also after a
+    /// restart (RFC 6775, 7); if it is not, the node takes a higher one when it receives the
+    /// advertisement of a router that has the former offer.
     This(BorderRouter),
     /// This 6LBR and the offer are configured.
     Other(BorderRouter),
@@ -258,15 +259,17 @@ impl<S: RouterSizes> Offers<S> {
     /// version. The router stays with one border router until that one's information expires.
     //= rfc6775#8.1.3-2
     pub(super) fn learn(&mut self, now: Instant, options: Options<'_>) -> bool {
-        if self.offer.border != Border::Learnt {
-            return false;
-        }
         let mut all = options;
         let border = all.find_map(|option| match option {
             NdOption::BorderRouter(it) => Some(it),
             _ => None,
         });
         let Some(border) = border.filter(|it| !it.address.is_multicast()) else { return false };
+        match self.offer.border {
+            Border::Learnt => {}
+            Border::This(_) => return self.outdo(border),
+            Border::Other(_) | Border::Absent => return false,
+        }
         let newer = match self.border.map(|known| known.it) {
             Some(known) if known.address != border.address || border.version < known.version => {
                 return false;
@@ -297,6 +300,19 @@ impl<S: RouterSizes> Offers<S> {
             };
         }
         newer
+    }
+
+    /// Handles what another router advertises of this 6LBR. A 6LBR that restarted, and kept no
+    /// version, takes a newer one than its former life had (RFC 6775, 7); otherwise routers would
+    /// ignore its offer until the former one expires. Returns whether it did.
+    fn outdo(&mut self, other: BorderRouter) -> bool {
+        let Some(known) = &mut self.border else { return false };
+        let newer = other.version.checked_add(1).filter(|_| other.version > known.it.version);
+        match newer.filter(|_| other.address == known.it.address) {
+            Some(version) => known.it.version = version,
+            None => return false,
+        }
+        true
     }
 
     /// Returns the number of prefixes, contexts and name servers.
