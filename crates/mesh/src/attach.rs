@@ -217,6 +217,13 @@ impl Attach {
         }
     }
 
+    /// Reports to the parent soon: it has restarted, and knows no children.
+    pub(crate) fn report(&mut self, now: Instant, random: &mut Random) {
+        if self.state == State::Attached {
+            self.at = Some(now + random.between(Duration::ZERO, RESPONSE_DELAY));
+        }
+    }
+
     /// Processes the result of a frame or data request to `to`: acknowledged or given up.
     pub(crate) fn sent(&mut self, now: Instant, to: u16, acked: bool) {
         if self.parent != Some(to) {

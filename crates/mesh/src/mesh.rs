@@ -331,6 +331,12 @@ impl<S: Sizes> Mesh<S> {
                 self.advertised(now, from, rssi_dbm, advertisement)?;
                 self.compare_data(now, from, advertisement.data)
             }
+            Message::Advertisement(advertisement) if self.parent() == Some(from) => {
+                if advertisement.starts {
+                    self.attach.report(now, &mut self.random);
+                }
+                self.compare_data(now, from, advertisement.data)
+            }
             Message::DataRequest if self.is_router() && self.data.version().is_some() => {
                 self.answer_data(from)
             }

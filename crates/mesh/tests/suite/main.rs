@@ -3,4 +3,5 @@
 mod contract;
 mod data;
 mod network;
+mod restart;
 mod settings;
