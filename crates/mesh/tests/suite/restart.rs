@@ -1,0 +1,21 @@
+//! A parent that restarts.
+
+use crate::network::{Net, short};
+use kinglet_mesh::{Config, Mesh, Role};
+use kinglet_time::Duration;
+
+/// A leaf whose receiver is on sends no data requests, which would remind the parent of it.
+#[test]
+fn a_leaf_that_is_awake_is_known_again_soon_after_its_parent_restarts() {
+    for seed in 1..20 {
+        let mut net = Net::new(&[Role::BorderRouter, Role::Router, Role::Leaf], seed, 0);
+        net.link(0, 1, -60, -60);
+        net.link(1, 2, -60, -60);
+        net.run(Duration::from_secs(100));
+        let children = |net: &Net| net.nodes[1].children().collect::<Vec<_>>();
+        assert_eq!(children(&net), [short(2)]);
+        net.nodes[1] = Mesh::new(Config::new(short(1), Role::Router, seed + 100));
+        net.run(Duration::from_secs(3));
+        assert_eq!(children(&net), [short(2)], "seed {seed}");
+    }
+}
