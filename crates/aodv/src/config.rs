@@ -40,7 +40,7 @@ pub struct Config {
     /// other routes. If this node sends packets to a destination at the time when the route is
     /// lost, it searches for another one at once. Without probing, each frame that is given up
     /// breaks its link, and the next packet starts the search, as in nst-AODV.
-    pub doubts: bool,
+    pub link_probes: bool,
     /// Time for which a broadcast is repeated until all neighbours have been awake: the wake-up
     /// period if devices sleep, else zero. Delays and lifetimes grow with it.
     pub broadcast: Duration,
@@ -53,7 +53,7 @@ impl Config {
     /// Returns the default configuration.
     pub const fn new(short: u16, role: Role, seed: u64) -> Self {
         let (metric, quality) = (Metric::PathDr, Quality::CC2420);
-        Config { short, role, seed, metric, quality, doubts: true, broadcast: Duration::ZERO }
+        Config { short, role, seed, metric, quality, link_probes: true, broadcast: Duration::ZERO }
     }
 
     /// Returns whether this node replies to requests for a destination.

@@ -5,8 +5,8 @@
 //! * Routes are compared by their hops, or by the product of their links' delivery ratios
 //!   (PATH-DR). The ratios are estimated from the link quality indications of frames ([`Metric`]).
 //! * A frame that the MAC gives up means that a link is broken; a link that has worked within the
-//!   last second is probed first ([`Config::doubts`]). There is no local repair: the senders of
-//!   packets over the link are notified, and the originator searches for a route again.
+//!   last second is probed first ([`Config::link_probes`]). There is no local repair: the
+//!   senders of packets over the link are notified, and the originator searches for a route again.
 //!
 //! The differences from RFC 3561, in addition to the formats ([`kinglet_wire::aodv`]):
 //!

@@ -66,9 +66,9 @@ impl Link {
     }
 
     /// Handles the result of a frame to it. Returns whether the link is broken now. Without
-    /// `doubts` every frame that is given up breaks it. With `doubts` a link that had worked
+    /// `probes` every frame that is given up breaks it. With `probes` a link that had worked
     /// shortly before is probed first.
-    pub(crate) fn sent(&mut self, now: Instant, acked: bool, doubts: bool, times: Times) -> bool {
+    pub(crate) fn sent(&mut self, now: Instant, acked: bool, probes: bool, times: Times) -> bool {
         if core::mem::take(&mut self.is_replied_to) && !acked {
             self.blacklisted = Some(now + times.blacklist());
         }
@@ -78,7 +78,7 @@ impl Link {
         }
         let lately = self.acked.is_some_and(|at| now - at < LATELY);
         let is_broken = match self.doubt {
-            Doubt::None => !(doubts && lately),
+            Doubt::None => !(probes && lately),
             Doubt::Asking => false,
             Doubt::Asked => true,
         };
@@ -151,7 +151,7 @@ mod tests {
         assert!(link.sent(at, false, true, TIMES));
         link.sent(at, true, true, TIMES);
         assert!(link.sent(at + LATELY, false, true, TIMES));
-        // Without doubts it breaks at once.
+        // Without probes it breaks at once.
         link.sent(at, true, false, TIMES);
         assert!(link.sent(at, false, false, TIMES) && !link.is_to_be_asked());
         // It is probed, and acknowledges.

@@ -45,7 +45,7 @@ pub enum Polling {
         base: Duration,
         /// Interval while something is expected. The first data request comes after one such
         /// interval.
-        expecting: Duration,
+        fast_poll: Duration,
     },
     /// Polls when the response is due, and then at growing intervals.
     Predictive {
@@ -59,7 +59,7 @@ const BASE: Duration = Duration::from_secs(240);
 
 impl Polling {
     /// The policy that TCPlp's authors have measured.
-    pub const TCPLP: Polling = Polling::Fixed { base: BASE, expecting: Duration::from_millis(100) };
+    pub const TCPLP: Polling = Polling::Fixed { base: BASE, fast_poll: Duration::from_millis(100) };
     /// Prediction, and 4 min while nothing is expected.
     pub const DEFAULT: Polling = Polling::Predictive { base: BASE };
 
@@ -162,8 +162,8 @@ impl PendingRequest {
     /// Returns the time of the next data request for this source; `None` if nothing is expected.
     fn next(&self, policy: Polling, asked: &Asked) -> Option<Instant> {
         match policy {
-            Polling::Fixed { expecting, .. } => {
-                self.expected.map(|_| asked.last.max(self.began) + expecting)
+            Polling::Fixed { fast_poll, .. } => {
+                self.expected.map(|_| asked.last.max(self.began) + fast_poll)
             }
             Polling::Predictive { .. } => self.predict(asked),
         }

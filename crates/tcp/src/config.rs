@@ -183,7 +183,7 @@ pub struct ConnectionConfig {
     /// [`crate::Endpoint::note_distance`] reports: three segments to a neighbour, and two over
     /// several hops of one channel, where a third one collides with its own acknowledgments.
     /// `window_limit` applies until a distance is reported. Only in the same plans. Default false.
-    pub window_by_distance: bool,
+    pub window_by_hops: bool,
     /// True if acknowledgments reveal losses. Otherwise only the timer detects losses, and no
     /// timeout is undone: RFC 793 with slow start. `false` requires a plan with
     /// [`Features::SLOW_RECOVERY`](crate::Features::SLOW_RECOVERY). Losses reported by the link are
@@ -239,7 +239,7 @@ impl ConnectionConfig {
         keepalive: None,
         initial_window: 0,
         window_limit: 0,
-        window_by_distance: false,
+        window_by_hops: false,
         fast_recovery: true,
         link_losses: true,
         diffserv: 0,

@@ -3,6 +3,7 @@
 use crate::exit::{Code, Failure, cancel_on_ctrl_c, note, say};
 use crate::outputs::{Files, Input, Output};
 use crate::progress::Progress;
+use crate::sim_cmd::warn_renamed;
 use crate::sweep_cmd::{here, program};
 use kinglet_lab::advise::{Advice, AdviseError, Change, Config, Kept, Objective, Verdict, advise};
 use kinglet_lab::sweep::{Base, Journal};
@@ -96,6 +97,7 @@ pub(crate) fn run(args: &Args) -> Result<Code, Failure> {
     let mut files = Files::default();
     let file = files.reads("the scenario", &args.file);
     let base = Base::from_file(file)?;
+    warn_renamed(base.renamed());
     let journal = files.writes_or("--journal", args.journal.as_ref(), || here(file, "advice"));
     let outputs = files.check()?;
     let (journal, finished) = Journal::open(outputs.path(journal), &program()?)?;

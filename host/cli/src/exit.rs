@@ -13,8 +13,8 @@ use std::sync::{Mutex, PoisonError};
 pub(crate) enum Code {
     /// Success.
     Success = 0,
-    /// A claim fails that should pass.
-    ClaimFailed = 1,
+    /// A check has failed: a claim that should pass, or a file with old names.
+    CheckFailed = 1,
     /// Wrong usage or input; clap returns the same number.
     Usage = 2,
     /// A file cannot be read or written.

@@ -410,7 +410,7 @@ pub(crate) fn verdict_code(outcome: &Outcome, verdicts: &[Verdict]) -> Code {
     if outcome.interrupted || cancel_on_ctrl_c().load(Ordering::Relaxed) {
         Code::Interrupted
     } else if verdicts.iter().any(Verdict::is_failure) {
-        Code::ClaimFailed
+        Code::CheckFailed
     } else {
         Code::Success
     }

@@ -15,6 +15,7 @@ mod outputs;
 mod progress;
 mod sim_cmd;
 mod sweep_cmd;
+mod upgrade_cmd;
 mod why_cmd;
 
 use clap::{Parser, Subcommand};
@@ -37,9 +38,9 @@ Examples, from the project's root (`cargo run --release --` is `kinglet`):
   kinglet lab run tcplp-hops --quick
   kinglet node examples/node-a.toml --zep ::1
 
-Exit codes: 0 success; 1 a claim fails that should pass; 2 usage or input is
-wrong; 3 a file cannot be read or written; 4 a flow of a simulation is dead;
-130 Ctrl-C, finished results kept.";
+Exit codes: 0 success; 1 a claim fails that should pass, or `upgrade --check`
+finds an old name; 2 usage or input is wrong; 3 a file cannot be read or
+written; 4 a flow of a simulation is dead; 130 Ctrl-C, finished results kept.";
 
 #[derive(Parser)]
 #[command(name = "kinglet", version, about = "TCP/IPv6 for IEEE 802.15.4, simulated")]
@@ -61,6 +62,8 @@ enum Command {
     Sweep(sweep_cmd::Args),
     /// Find the settings with which a scenario has the best result
     Advise(advise_cmd::Args),
+    /// Rewrite scenarios and sweeps that have old names of keys
+    Upgrade(upgrade_cmd::Args),
     /// Repeat published experiments and check their claims
     #[command(subcommand, after_help = lab_cmd::EXAMPLES)]
     Lab(lab_cmd::Command),
@@ -78,6 +81,7 @@ fn main() -> ExitCode {
         Some(Command::Why(args)) => why_cmd::run(&args),
         Some(Command::Sweep(args)) => sweep_cmd::run(&args),
         Some(Command::Advise(args)) => advise_cmd::run(&args),
+        Some(Command::Upgrade(args)) => upgrade_cmd::run(&args),
         Some(Command::Lab(command)) => lab_cmd::run(command),
         Some(Command::Gateway(args)) => gateway_cmd::run(args),
         Some(Command::Node(args)) => node_cmd::run(&args),

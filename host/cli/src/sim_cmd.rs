@@ -7,6 +7,7 @@ use kinglet_lab::capture::write_profile;
 use kinglet_lab::report::{self, Header};
 use kinglet_lab::run::{self, FlowResult, Options, RunResult};
 use kinglet_lab::scenario::Scenario;
+use kinglet_lab::scenario::renamed::Change;
 use kinglet_lab::tables;
 use std::path::Path;
 use std::sync::atomic::Ordering;
@@ -145,9 +146,15 @@ fn note_dead(result: &RunResult) {
 
 /// Prints the warnings about a scenario to standard error.
 pub(crate) fn warn(file: &Path, scenario: &Scenario) {
+    warn_renamed(&scenario.renamed);
     for warning in scenario.warnings() {
         note(&format!("{}: {warning}", file.display()));
     }
+}
+
+/// Prints the old names that were read to standard error.
+pub(crate) fn warn_renamed<'a>(changes: impl IntoIterator<Item = &'a Change>) {
+    changes.into_iter().for_each(|change| note(&change.to_string()));
 }
 
 /// Two instants in seconds.

@@ -4,6 +4,7 @@ use crate::columns;
 use crate::exit::{Code, Failure, cancel_on_ctrl_c, note, say};
 use crate::outputs::{Files, Input, Output, Outputs, Slot};
 use crate::progress::Progress;
+use crate::sim_cmd::warn_renamed;
 use kinglet_lab::report::picture;
 use kinglet_lab::sweep::{self, Config, Finished, Format, Journal, JournalError, Plan};
 use kinglet_lab::sweep::{FieldEffect, FieldEffects, Sweep, SweepError, Table};
@@ -80,7 +81,9 @@ pub(crate) fn run(args: &Args) -> Result<Code, Failure> {
     let outs = outs(args, file, &mut files)?;
     let journal = files.writes_or("--journal", args.journal.as_ref(), || here(file, "journal"));
     let plot = args.plot.as_ref().map(|plot| files.writes("--plot", plot));
-    let plan = Plan::new(Sweep::from_file(file)?)?;
+    let sweep = Sweep::from_file(file)?;
+    warn_renamed(sweep.renamed());
+    let plan = Plan::new(sweep)?;
     for (option, column) in [("--effects", &args.effects), ("--by", &args.by)] {
         column.iter().try_for_each(|column| columns::check(option, column))?;
     }

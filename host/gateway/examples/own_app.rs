@@ -58,6 +58,7 @@ pub fn everywhere(scenario: &Scenario) -> Vec<OwnApp> {
 fn main() -> Result<(), Box<dyn Error>> {
     let path = std::env::args().nth(1).ok_or("which scenario?")?;
     let scenario = Scenario::from_toml(&path, &std::fs::read_to_string(&path)?)?;
+    scenario.renamed.iter().for_each(|change| eprintln!("{change}"));
     let options = Options {
         serial: Vec::new(),
         zep: Vec::new(),

@@ -283,7 +283,7 @@ fn stack(
     *stack.backoff_mut() = scenario.backoff;
     if let Some(wake) = scenario.wake {
         let has_mains = place.role == Role::BorderRouter || scenario.is_far_end(node);
-        let sleeps = !has_mains || wake.border_sleeps;
+        let sleeps = !has_mains || wake.border_duty_cycled;
         let numbers = (0..wake.channels.into()).map(|n| channel_number(scenario, n));
         let channels = numbers.fold(0, |set, number| set | 1 << (number - FIRST_CHANNEL));
         let settings = mac::Wake { sleeps, channels, ..wake.settings };
@@ -360,7 +360,7 @@ fn learning<K: Copy>(
             };
             let scenario::Rpl { option, load, .. } = scenario.rpl;
             let rpl = rpl::Config { option, load, ..rpl::Config::new(role, 0, 0) };
-            let timers = scenario.rpl.never_renews.then(RemoveTimers::default);
+            let timers = scenario.rpl.routes_expire.then(RemoveTimers::default);
             Learning::Rpl(Box::new(Rpled::new(config, rpl)), timers)
         }
         Routing::Aodv => {
@@ -368,8 +368,8 @@ fn learning<K: Copy>(
                 Role::BorderRouter => aodv::Role::BorderRouter,
                 _ => aodv::Role::Router,
             };
-            let (metric, doubts) = (scenario.aodv_metric, scenario.aodv_doubts);
-            let aodv = aodv::Config { role, metric, doubts, ..aodv::Config::OFF };
+            let (metric, link_probes) = (scenario.aodv_metric, scenario.aodv_link_probes);
+            let aodv = aodv::Config { role, metric, link_probes, ..aodv::Config::OFF };
             Learning::Aodv(Box::new(Aoded::new(config, aodv, scenario.prefix.mesh())))
         }
     }
@@ -538,7 +538,7 @@ mod tests {
         [leaf]
         sleep_interval_s = 7.5
         polling = "fixed"
-        expecting_ms = 80
+        fast_poll_ms = 80
     "#;
 
     #[test]
@@ -568,7 +568,7 @@ mod tests {
         assert_eq!((times, tcp.ack_every), ([350, 2_500, 300], 4));
         assert!(tcp.pacing && tcp.adaptive_mss && tcp.ecn && !tcp.timestamps && !tcp.link_losses);
         let base = milliseconds(7_500);
-        let fixed = Polling::Fixed { base, expecting: milliseconds(80) };
+        let fixed = Polling::Fixed { base, fast_poll: milliseconds(80) };
         assert_eq!(scenario.polling, fixed);
         let text = SCENARIO.replace("fixed", "predictive");
         let scenario = Scenario::from_toml("settings.toml", &text).expect("a scenario");

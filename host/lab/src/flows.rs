@@ -352,8 +352,16 @@ impl<'a> Builder<'a> {
     }
 
     fn add_sensor(&mut self, sensor: &Sensor, start: Instant, port: u16) -> Ends {
-        let Sensor { from, to, carrier, period_ms, batch, queue, ack_timeout_ms, hangs_up } =
-            *sensor;
+        let Sensor {
+            from,
+            to,
+            carrier,
+            period_ms,
+            batch,
+            queue,
+            ack_timeout_ms,
+            connection_per_batch,
+        } = *sensor;
         let (period, batch) = (millis(period_ms), usize::from(batch));
         // Sensors are switched on one by one: each starts at its own phase of a batch.
         let share = self.random(from).unit();
@@ -365,8 +373,13 @@ impl<'a> Builder<'a> {
         // The receiver of readings is a server, at the host or in its place at the border router.
         let place = self.scenario.nodes.get(to as usize);
         let on_mote = place.is_some_and(|place| place.role != Role::BorderRouter);
-        let (sensor, source) =
-            carry(self.scenario, (carrier, hangs_up), to_port, on_mote, (sampling, coap));
+        let (sensor, source) = carry(
+            self.scenario,
+            (carrier, connection_per_batch),
+            to_port,
+            on_mote,
+            (sampling, coap),
+        );
         let sink = ReadingSink::new(source);
         if carrier == Carrier::Tcp {
             return self.streams((from, sensor), (to, sink), port);
@@ -397,7 +410,7 @@ fn millis(ms: u32) -> Duration {
 /// Returns both ends of the carrier of readings.
 fn carry(
     scenario: &Scenario,
-    (carrier, hangs_up): (Carrier, bool),
+    (carrier, connection_per_batch): (Carrier, bool),
     to: (core::net::Ipv6Addr, u16),
     on_mote: bool,
     (sampling, coap): (Sampling, kinglet_coap::Config),
@@ -406,7 +419,7 @@ fn carry(
     let payload = usize::from(payload_of(scenario));
     match carrier {
         Carrier::Tcp => {
-            let uplink = TcpUplink::new(sampling, to, config, hangs_up);
+            let uplink = TcpUplink::new(sampling, to, config, connection_per_batch);
             // A server is not a mote: its buffers set no limit.
             let server = match on_mote {
                 true => config,

@@ -23,7 +23,7 @@ pub enum Stack {
 pub struct Faults {
     /// Every expiry of the timer with data to send is counted, also that of the first transmission,
     /// and no acknowledgement resets the count: the connection ends when it exceeds six.
-    pub counts_for_ever: bool,
+    pub counts_all_segments: bool,
     /// A retransmitted SYN has another sequence number than the first.
     pub renumbers_syn: bool,
 }
@@ -36,18 +36,18 @@ pub struct Quirks {
     /// BLIP's retransmission timeout, which never adapts: a multiple of half a second, the period
     /// of its timer.
     pub blip_rto: Duration,
-    /// Linux splits data into pieces of eight octets when the peer's window is at most a segment
+    /// Linux splits data into segments of eight octets when the peer's window is at most a segment
     /// and the round-trip time is long, as Kim et al. (V-A) observed with the Linux of 2013. It
     /// takes more air time without a benefit.
-    pub tiny_pieces: bool,
+    pub tiny_segments: bool,
 }
 
 impl Quirks {
     /// BLIP with its faults fixed and its 3 s (`tcplib.c`, `retx`), and present-day Linux.
     pub const NONE: Quirks = Quirks {
-        faults: Faults { counts_for_ever: false, renumbers_syn: false },
+        faults: Faults { counts_all_segments: false, renumbers_syn: false },
         blip_rto: Duration::from_secs(3),
-        tiny_pieces: false,
+        tiny_segments: false,
     };
 }
 

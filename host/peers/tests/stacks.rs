@@ -259,22 +259,22 @@ fn two_duplicates_make_blip_send_again_before_its_timer() {
 }
 
 #[test]
-fn blip_that_counts_for_ever_closes_after_six_transmissions_and_mended_it_does_not() {
-    for (counts_for_ever, arrives) in [(true, 6 * 150), (false, 3_000)] {
-        let faults = Faults { counts_for_ever, renumbers_syn: false };
+fn blip_that_counts_all_segments_closes_after_six_transmissions_and_mended_it_does_not() {
+    for (counts_all_segments, arrives) in [(true, 6 * 150), (false, 3_000)] {
+        let faults = Faults { counts_all_segments, renumbers_syn: false };
         let settings =
             Settings { quirks: Quirks { faults, ..Quirks::NONE }, ..published(Stack::Blip) };
         let mut link = Link::new(settings, published(Stack::Linux)).sending(3_000);
         link.run(Instant::from_secs(1_000));
         assert_eq!(link.read.len(), arrives, "nothing was lost");
-        assert_eq!(link.info().failure.is_some(), counts_for_ever);
+        assert_eq!(link.info().failure.is_some(), counts_all_segments);
     }
 }
 
 #[test]
 fn blip_that_renumbers_its_syn_does_not_connect_once_a_syn_is_lost() {
     for (renumbers_syn, lost, whole) in [(true, 0, false), (false, 0, true), (true, 99, true)] {
-        let faults = Faults { counts_for_ever: false, renumbers_syn };
+        let faults = Faults { counts_all_segments: false, renumbers_syn };
         let settings =
             Settings { quirks: Quirks { faults, ..Quirks::NONE }, ..published(Stack::Blip) };
         let mut link = Link::new(settings, published(Stack::Linux))
@@ -511,16 +511,19 @@ fn linux_acknowledges_at_once_what_comes_after_a_pause_however_long_the_stream()
 
 #[test]
 fn linux_cuts_into_eight_octets_only_if_configured_for_a_tiny_window_and_a_long_path() {
-    for (tiny_pieces, delay_ms, smallest) in [(true, 700, 8), (true, 25, 100), (false, 700, 100)] {
-        let settings =
-            Settings { quirks: Quirks { tiny_pieces, ..Quirks::NONE }, ..published(Stack::Linux) };
+    for (tiny_segments, delay_ms, smallest) in [(true, 700, 8), (true, 25, 100), (false, 700, 100)]
+    {
+        let settings = Settings {
+            quirks: Quirks { tiny_segments, ..Quirks::NONE },
+            ..published(Stack::Linux)
+        };
         let mut link = Link::new(settings, published(Stack::Blip)).sending(2_000);
         link.delay = Duration::from_millis(delay_ms);
         link.run(Instant::from_secs(10_000));
         link.assert_whole();
         let least = link.data().iter().map(|seen| seen.len).min();
-        assert!(least.is_some_and(|least| least >= smallest), "{tiny_pieces} {least:?}");
-        assert!(smallest > 8 || least == Some(8), "{tiny_pieces} {least:?}");
+        assert!(least.is_some_and(|least| least >= smallest), "{tiny_segments} {least:?}");
+        assert!(smallest > 8 || least == Some(8), "{tiny_segments} {least:?}");
     }
 }
 

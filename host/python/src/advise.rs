@@ -45,6 +45,7 @@ pub(crate) fn advise(
 ) -> PyResult<String> {
     let objective = objective_called(objective)?;
     let base = run::base(py, &file, json)?;
+    errors::warn_renamed(py, base.renamed())?;
     let kept = journal.map(|journal| kept_in(py, &journal, &program)).transpose()?;
     let cancel = AtomicBool::new(false);
     let (done, all) = (AtomicUsize::new(0), AtomicUsize::new(0));

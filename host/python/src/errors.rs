@@ -2,9 +2,12 @@
 
 use kinglet_lab::run::RunError;
 use kinglet_lab::scenario::ScenarioError;
+use kinglet_lab::scenario::renamed::Change;
 use kinglet_lab::sweep::{JournalError, SweepError};
 use pyo3::call::PyCallArgs;
+use pyo3::exceptions::PyFutureWarning;
 use pyo3::prelude::*;
+use std::ffi::CString;
 
 /// An exception with this name and these arguments.
 fn exception<'py, A>(py: Python<'py>, name: &str, arguments: A) -> PyErr
@@ -25,6 +28,19 @@ pub(crate) fn scenario(py: Python<'_>, error: &ScenarioError) -> PyErr {
     let arguments =
         (error.to_string(), file, line, column, error.field.clone(), error.nearest.as_deref());
     exception(py, "ScenarioError", arguments)
+}
+
+/// Warns of each old name that was read: a `FutureWarning`, which Python shows to all users.
+pub(crate) fn warn_renamed<'a>(
+    py: Python<'_>,
+    changes: impl IntoIterator<Item = &'a Change>,
+) -> PyResult<()> {
+    let category = py.get_type::<PyFutureWarning>();
+    changes.into_iter().try_for_each(|change| {
+        let text = CString::new(change.to_string())?;
+        // Above the function of the package that the user calls.
+        PyErr::warn(py, &category, &text, 2)
+    })
 }
 
 /// A failed simulation.

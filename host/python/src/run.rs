@@ -10,22 +10,23 @@ use std::sync::atomic::AtomicBool;
 
 /// A scenario to vary, from a file, or from JSON if it has no file.
 pub(crate) fn base(py: Python<'_>, file: &Path, json: Option<&str>) -> PyResult<Base> {
-    match json {
-        Some(json) => {
-            let table = serde_json::from_str(json).map_err(errors::value)?;
-            Ok(Base::from_table(file, table))
-        }
-        None => Base::from_file(file).map_err(|error| errors::scenario(py, &error)),
-    }
+    let base = match json {
+        Some(json) => Base::from_table(file, serde_json::from_str(json).map_err(errors::value)?),
+        None => Base::from_file(file),
+    };
+    base.map_err(|error| errors::scenario(py, &error))
 }
 
 fn scenario_of(py: Python<'_>, file: &Path, json: Option<&str>) -> PyResult<Scenario> {
     let refused = |error: ScenarioError| errors::scenario(py, &error);
     if json.is_none() {
-        return Scenario::from_file(file).map_err(refused);
+        let scenario = Scenario::from_file(file).map_err(refused)?;
+        errors::warn_renamed(py, &scenario.renamed)?;
+        return Ok(scenario);
     }
-    let sweep = Sweep::new(base(py, file, json)?, Vec::new(), None);
-    sweep.and_then(|sweep| sweep.scenario(0)).map_err(refused)
+    let sweep = Sweep::new(base(py, file, json)?, Vec::new(), None).map_err(refused)?;
+    errors::warn_renamed(py, sweep.renamed())?;
+    sweep.scenario(0).map_err(refused)
 }
 
 /// Simulates a scenario once; returns the seed and the output of `kinglet sim --json`.

@@ -1,6 +1,7 @@
 //! Sweeps: runs for any executor, and their results.
 
 use crate::{errors, interrupt, run};
+use kinglet_lab::scenario::ScenarioError;
 use kinglet_lab::sweep::{self, Cells, Config, Finished, Journal, Plan, Record, Sweep};
 use pyo3::prelude::*;
 use std::path::PathBuf;
@@ -41,8 +42,10 @@ impl Session {
             })
         };
         let fields = fields.into_iter().map(field).collect::<PyResult<Vec<_>>>()?;
-        let sweep = Sweep::new(run::base(py, &file, json)?, fields, seeds);
-        let plan = sweep.and_then(Plan::new).map_err(|error| errors::scenario(py, &error))?;
+        let refused = |error: ScenarioError| errors::scenario(py, &error);
+        let sweep = Sweep::new(run::base(py, &file, json)?, fields, seeds).map_err(refused)?;
+        errors::warn_renamed(py, sweep.renamed())?;
+        let plan = Plan::new(sweep).map_err(refused)?;
         let (journal, finished) = match journal {
             Some(path) => {
                 let program = sweep::digest(&program)?;

@@ -55,6 +55,21 @@ def test_the_same_seed_is_the_same_run_from_a_file_and_from_a_mapping(
     assert not kinglet.run(file).flows.equals(kinglet.run(line, seed=2).flows)
 
 
+def test_old_names_are_read_with_a_warning(line: dict[str, Any], tmp_path: Path) -> None:
+    old, new = ({**line, "tcp": {name: True}} for name in ("window_by_distance", "window_by_hops"))
+    with pytest.warns(FutureWarning, match="`tcp.window_by_distance` is an old name") as warned:
+        run = kinglet.run(old)
+    assert len(warned) == 1 and run.flows.equals(kinglet.run(new).flows)
+    file = tmp_path / "old.toml"
+    flow = '[[flow]]\nkind = "tcp-bulk"\nfrom = 1\nto = 0\n'
+    file.write_text(f'duration_s = 2\ntopology.line.hops = 2\ntcp.rto = "distance"\n{flow}')
+    with pytest.warns(FutureWarning, match=r"old.toml:3: .*`kinglet upgrade .*` rewrites it"):
+        kinglet.run(file)
+    with pytest.warns(FutureWarning, match="`tcp.window_by_distance` is an old name"):
+        frame = kinglet.sweep(line, {"tcp.window_by_distance": [True, False]}, seeds=[1])
+    assert list(frame["tcp.window_by_hops"]) == [True, False]
+
+
 def test_captures_and_traces_are_files(line: dict[str, Any], tmp_path: Path) -> None:
     run = kinglet.run(line, pcap=tmp_path / "a.pcap", trace=tmp_path / "a.txt")
     for file in (run.pcap, run.trace):

@@ -213,11 +213,11 @@ impl<S: Sizes> Aodv<S> {
     }
 
     /// Handles the result of a frame to `to` that requests an acknowledgement. A frame that is
-    /// given up after all attempts breaks the link, or puts it in doubt ([`Config::doubts`]).
+    /// given up after all attempts breaks the link, or puts it in doubt ([`Config::link_probes`]).
     pub fn handle_sent(&mut self, now: Instant, to: u16, acked: bool) {
-        let (doubts, times) = (self.config.doubts, self.times());
+        let (link_probes, times) = (self.config.link_probes, self.times());
         let is_broken = match self.link_mut(to) {
-            Some(link) => link.sent(now, acked, doubts, times),
+            Some(link) => link.sent(now, acked, link_probes, times),
             None => !acked,
         };
         if !is_broken {
@@ -245,7 +245,7 @@ impl<S: Sizes> Aodv<S> {
     /// Handles lost routes: schedules errors for their precursors, as soon as the limit allows it,
     /// and starts searches for packets that begin here.
     fn handle_losses(&mut self, now: Instant) {
-        if self.config.doubts {
+        if self.config.link_probes {
             self.rediscover_missed(now);
         }
         let any = self.routes.as_slice().iter().flatten().any(|route| route.is_unreported);

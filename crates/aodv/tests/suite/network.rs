@@ -505,10 +505,10 @@ fn lost_routes_are_reported_to_one_by_unicast_and_to_many_by_broadcast() {
 /// node that has sent nothing recently, or does not probe its neighbours, waits for a packet.
 #[test]
 fn a_node_that_loses_a_needed_route_starts_discovery_at_once() {
-    let discovers = |doubts, idle| {
+    let discovers = |link_probes, idle| {
         let mut network = Network::line(4, Metric::PathDr);
         for short in 1..=4 {
-            let config = Config { doubts, ..Config::new(short, Role::Router, short.into()) };
+            let config = Config { link_probes, ..Config::new(short, Role::Router, short.into()) };
             *network.node(short) = Aodv::new(config);
         }
         assert!(network.discover(1, 4));

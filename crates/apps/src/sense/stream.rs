@@ -14,7 +14,7 @@ const CHUNK: usize = 128;
 /// A sensor that sends its readings one after another over a connection. When a connection fails,
 /// the content of its send buffer is lost, and the next one begins with a whole reading.
 ///
-/// With [`StreamSensor::hanging_up`] each batch has a connection of its own.
+/// With [`StreamSensor::connection_per_batch`] each batch has a connection of its own.
 #[derive(Debug)]
 pub struct StreamSensor<P, Q, H = Handle> {
     readings: Readings<P, Q>,
@@ -23,7 +23,7 @@ pub struct StreamSensor<P, Q, H = Handle> {
     handle: Option<H>,
     next_attempt: Instant,
     written: u64,
-    hangs_up: bool,
+    connection_per_batch: bool,
 }
 
 impl<P: Probe, Q: Array<Option<Waiting<P::Reading>>>, H: Copy> StreamSensor<P, Q, H> {
@@ -34,15 +34,15 @@ impl<P: Probe, Q: Array<Option<Waiting<P::Reading>>>, H: Copy> StreamSensor<P, Q
         start: Instant,
         config: ConnectionConfig,
     ) -> Self {
-        let (handle, next_attempt, written, hangs_up) = (None, start, 0, false);
-        StreamSensor { readings, to, config, handle, next_attempt, written, hangs_up }
+        let (handle, next_attempt, written, connection_per_batch) = (None, start, 0, false);
+        StreamSensor { readings, to, config, handle, next_attempt, written, connection_per_batch }
     }
 
     /// Returns the same with connections that are opened when a batch waits, and closed when all
     /// sent octets have been acknowledged.
     #[must_use]
-    pub const fn hanging_up(mut self) -> Self {
-        self.hangs_up = true;
+    pub const fn connection_per_batch(mut self) -> Self {
+        self.connection_per_batch = true;
         self
     }
 
@@ -63,7 +63,7 @@ impl<P: Probe, Q: Array<Option<Waiting<P::Reading>>>, H: Copy> StreamSensor<P, Q
 
     /// Returns whether a connection is to be opened if there is none.
     fn calls(&self) -> bool {
-        self.readings.is_ready() || !self.hangs_up
+        self.readings.is_ready() || !self.connection_per_batch
     }
 
     fn connect<S: Sockets<Handle = H>>(&mut self, now: Instant, sockets: &mut S) -> bool {
@@ -84,7 +84,7 @@ impl<P: Probe, Q: Array<Option<Waiting<P::Reading>>>, H: Copy> StreamSensor<P, Q
             return self.forget();
         }
         // If there is no response, the batch still waits for the next attempt.
-        if self.hangs_up && state == State::SynSent {
+        if self.connection_per_batch && state == State::SynSent {
             return false;
         }
         let (mut busy, mut chunk) = (false, [0; CHUNK]);
@@ -107,7 +107,7 @@ impl<P: Probe, Q: Array<Option<Waiting<P::Reading>>>, H: Copy> StreamSensor<P, Q
         sockets: &mut S,
         handle: H,
     ) -> bool {
-        let all = self.hangs_up && self.written > 0 && !self.readings.is_ready();
+        let all = self.connection_per_batch && self.written > 0 && !self.readings.is_ready();
         if !all || sockets.info(handle).is_some_and(|info| info.bytes_queued > 0) {
             return false;
         }

@@ -119,8 +119,8 @@ fn a_sensor_that_hangs_up_has_a_connection_for_each_batch_and_waits_for_one_that
     let mut world = nodes();
     let connection = ConnectionConfig { mss: 400, ..ConnectionConfig::DEFAULT };
     let to = (global(2), 6_000);
-    let mut sensor =
-        StreamSensor::<Clock, Queue>::new(readings(4), to, Instant::ZERO, connection).hanging_up();
+    let mut sensor = StreamSensor::<Clock, Queue>::new(readings(4), to, Instant::ZERO, connection)
+        .connection_per_batch();
     let mut heard = Vec::new();
     // The port is closed, and nothing is to be sent until the fourth reading, in the fifth second.
     listen(&mut world, &mut sensor, &mut heard, 4);

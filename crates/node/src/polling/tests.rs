@@ -438,7 +438,7 @@ fn the_base_interval_leaves_a_segment_alone_whose_answer_is_asked_for() {
     assert_eq!(asking.deadline(), Some(at(50)), "at once");
     // With nothing to wait for, or at fixed intervals, the interval is kept.
     for (policy, tcp) in
-        [(often, None), (Polling::Fixed { base: MS * 50, expecting: MS * 100 }, expected)]
+        [(often, None), (Polling::Fixed { base: MS * 50, fast_poll: MS * 100 }, expected)]
     {
         let mut asking = poller(policy);
         asking.set_sending(at(10), true);

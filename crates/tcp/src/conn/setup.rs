@@ -108,7 +108,7 @@ impl Params {
             Rto::FirstRoundTrip => 3 * Params::RTO,
         };
         let acks = if acks { Params::POSITIVE_ACKS } else { 0 };
-        let near = F::WINDOW_LIMIT && config.window_by_distance;
+        let near = F::WINDOW_LIMIT && config.window_by_hops;
         let near = if near { Params::BY_DISTANCE } else { 0 };
         acks | if slow { Params::SLOW_RECOVERY } else { 0 } | rto | near
     }

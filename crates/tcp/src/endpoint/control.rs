@@ -57,7 +57,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
     }
 
     /// Reports the number of hops from `peer`, at least one, if the caller knows it. Connections
-    /// with [`window_by_distance`](ConnectionConfig::window_by_distance) use it.
+    /// with [`window_by_hops`](ConnectionConfig::window_by_hops) use it.
     pub fn note_distance(&mut self, peer: &K, hops: u8) {
         let entries = self.slots.as_mut_slice().iter_mut().filter_map(|slot| slot.entry.as_mut());
         for entry in entries.filter(|entry| entry.peer == *peer) {

@@ -96,7 +96,7 @@ impl Case {
         let mut scenario = Scenario { wire: Some(wire), seed: SEED, ..system };
         scenario.duration_s = (START_S + MEASURED_S).into();
         // A property of 2013; no current kernel has it.
-        scenario.tcp.quirks.tiny_pieces = false;
+        scenario.tcp.quirks.tiny_segments = false;
         let (host, mut random) = (scenario.host(), Pcg64Mcg::seed_from_u64(phases));
         let nodes = (0..host).filter(|node| *node != building.root());
         let flow = |node| {

@@ -38,7 +38,7 @@ fn draw(random: &mut Stream) -> Scenario {
     if random.below(4) == 0 {
         scenario.routing = Routing::Rpl;
     }
-    let mut wake = Wake { border_sleeps: coin(random), ..Wake::DEFAULT };
+    let mut wake = Wake { border_duty_cycled: coin(random), ..Wake::DEFAULT };
     wake.channels = one(random, &[1, 1, 4]);
     wake.settings.period = Duration::from_micros(1_000_000 / one(random, &[4, 8, 16]));
     wake.settings.burst = Duration::from_millis(one(random, &[0, 400, 2_000]));
@@ -120,7 +120,8 @@ pub(crate) fn live(seed: u64) -> Result<(), String> {
         let kept = least.iter().filter(|(_, least)| *least > 0);
         wrong.extend(kept.map(|(what, least)| format!("node {node} keeps {least} {what}")));
     }
-    let sleeps = |node: usize| node > 0 || scenario.wake.is_some_and(|wake| wake.border_sleeps);
+    let sleeps =
+        |node: usize| node > 0 || scenario.wake.is_some_and(|wake| wake.border_duty_cycled);
     for (node, off) in off.iter().enumerate().filter(|(node, _)| sleeps(*node)) {
         if f64::from(*off) < OFF * f64::from(looks) {
             wrong.push(format!("of {looks} looks, node {node} was off at {off}"));

@@ -38,7 +38,7 @@ fn profile(code: &mut String, scenario: &Scenario, connection: &ConnectionConfig
     // Two more than the number of full segments.
     let segments = connection.send_buffer.div_ceil(usize::from(connection.mss).max(1)) + 2;
     let policies = connection.window_limit > 0
-        || connection.window_by_distance
+        || connection.window_by_hops
         || connection.positive_acks
         || connection.rto != Rto::RoundTrips
         || !connection.fast_recovery;
@@ -131,10 +131,10 @@ fn csl(csl: Option<mac::Csl>) -> String {
 
 fn polling(polling: Polling) -> String {
     match polling {
-        Polling::Fixed { base, expecting } => format!(
-            "kinglet::Polling::Fixed {{\n        base: {},\n        expecting: {},\n    }}",
+        Polling::Fixed { base, fast_poll } => format!(
+            "kinglet::Polling::Fixed {{\n        base: {},\n        fast_poll: {},\n    }}",
             duration(base),
-            duration(expecting)
+            duration(fast_poll)
         ),
         Polling::Predictive { base } => {
             format!("kinglet::Polling::Predictive {{ base: {} }}", duration(base))
@@ -164,8 +164,8 @@ fn connections(code: &mut String, own: &ConnectionConfig) {
         fields.field("receive_buffer", own.receive_buffer, usual.receive_buffer, plain);
         fields.field("initial_window", own.initial_window, usual.initial_window, plain);
         fields.field("window_limit", own.window_limit, usual.window_limit, plain);
-        let by_distance = (own.window_by_distance, usual.window_by_distance);
-        fields.field("window_by_distance", by_distance.0, by_distance.1, plain);
+        let by_distance = (own.window_by_hops, usual.window_by_hops);
+        fields.field("window_by_hops", by_distance.0, by_distance.1, plain);
         fields.field("ack_every", own.ack_every, usual.ack_every, plain);
         let request = (own.ack_rate_request, usual.ack_rate_request);
         fields.field("ack_rate_request", request.0, request.1, plain);
@@ -205,6 +205,6 @@ fn discovering(code: &mut String, scenario: &Scenario) {
     constant(code, "For `Aoded::new`, with the node's role.", named, |fields| {
         let metric = |metric| format!("kinglet::aodv::Metric::{metric:?}");
         fields.field("metric", scenario.aodv_metric, usual.metric, metric);
-        fields.field("doubts", scenario.aodv_doubts, usual.doubts, plain);
+        fields.field("link_probes", scenario.aodv_link_probes, usual.link_probes, plain);
     });
 }

@@ -17,7 +17,7 @@
 //!     medium = { frame_loss = 0.1 }
 //!     flow = [{ kind = 'tcp-bulk', from = 2, to = 0 }]
 //! ";
-//! let base = Base::from_table("two.toml".as_ref(), text.parse().unwrap());
+//! let base = Base::from_table("two.toml".as_ref(), text.parse().unwrap()).unwrap();
 //! let config = Config { runs: 120, confirmations: 4, ..Config::new(Objective::Goodput) };
 //! let advice = advise(&base, &config).unwrap().unwrap();
 //! assert!(advice.gain.mean > 0.0);

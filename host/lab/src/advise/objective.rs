@@ -127,7 +127,7 @@ fn energy(scenario: &Scenario, result: &RunResult) -> f64 {
         let role = scenario.nodes.get(node.id as usize).map(|place| place.role);
         match role {
             Some(Role::Leaf) => true,
-            Some(Role::BorderRouter) => scenario.wake.is_some_and(|wake| wake.border_sleeps),
+            Some(Role::BorderRouter) => scenario.wake.is_some_and(|wake| wake.border_duty_cycled),
             Some(Role::Router) => !leaves,
             _ => false,
         }

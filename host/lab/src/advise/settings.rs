@@ -66,12 +66,12 @@ const SETTINGS: &[Setting] = &[
         ],
     },
     Setting {
-        keys: &["tcp.window_limit", "tcp.window_by_distance"],
+        keys: &["tcp.window_limit", "tcp.window_by_hops"],
         instead: &[],
         applies: has_tcp,
         values: &[
             "",
-            "tcp.window_by_distance = true",
+            "tcp.window_by_hops = true",
             "tcp.window_limit = 1",
             "tcp.window_limit = 2",
             "tcp.window_limit = 3",
@@ -144,7 +144,7 @@ const SETTINGS: &[Setting] = &[
         values: &["mac.backoff = 'exponential'", "mac.backoff = 'tinyos'"],
     },
     Setting {
-        keys: &["net.routing", "net.aodv_metric", "net.aodv_doubts"],
+        keys: &["net.routing", "net.aodv_metric", "net.aodv_link_probes"],
         instead: &[],
         applies: finds_routes,
         values: &[
@@ -167,10 +167,10 @@ const SETTINGS: &[Setting] = &[
         values: &["net.relays_yield = true", "net.relays_yield = false"],
     },
     Setting {
-        keys: &["leaf.polling", "leaf.expecting_ms"],
+        keys: &["leaf.polling", "leaf.fast_poll_ms"],
         instead: &[],
         applies: has_leaves,
-        values: &["", "leaf = { polling = 'fixed', expecting_ms = 100 }"],
+        values: &["", "leaf = { polling = 'fixed', fast_poll_ms = 100 }"],
     },
     Setting {
         keys: &["leaf.sleep_interval_s"],
@@ -345,7 +345,7 @@ mod tests {
     use super::*;
 
     fn base(text: &str) -> Base {
-        Base::from_table("s.toml".as_ref(), text.parse().expect("valid TOML"))
+        Base::from_table("s.toml".as_ref(), text.parse().expect("valid TOML")).expect("new names")
     }
 
     fn offers(text: &str) -> Vec<Offered> {

@@ -29,7 +29,7 @@ pub(super) fn test_of(id: &str) -> Option<Test> {
         "design.fig9b.cwl-dynamic" => falls,
         "kinglet.design-bandwidth" => estimates,
         "design.headline.defaults-not-best" => headline,
-        "kinglet.design-window" => window_by_distance,
+        "kinglet.design-window" => window_by_hops,
         "kinglet.design-link-failure" => link_failure,
         "kinglet.design-multiflow" => multiflow,
         "kinglet.design-defaults" => defaults,
@@ -421,7 +421,7 @@ fn headline(t: &Table<'_>) -> Option<Finding> {
 
 /// Requirement for a window derived from the route: within 2 % of the best fixed one, and a fifth
 /// better than 8 segments over four or more hops.
-fn window_by_distance(t: &Table<'_>) -> Option<Finding> {
+fn window_by_hops(t: &Table<'_>) -> Option<Finding> {
     let mut bounds = Bounds::default();
     let mut worst = f64::INFINITY;
     for hops in HOPS {
@@ -463,7 +463,7 @@ fn link_failure(t: &Table<'_>) -> Option<Finding> {
 }
 
 fn multiflow(t: &Table<'_>) -> Option<Finding> {
-    let at = |case: &str, flows, metric| t.mean(&format!("{case} at_once={flows}"), metric);
+    let at = |case: &str, flows, metric| t.mean(&format!("{case} concurrent={flows}"), metric);
     let mut bounds = Bounds::default();
     let mut fairness = 0.0;
     let mut goodput = Vec::new();

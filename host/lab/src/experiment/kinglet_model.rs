@@ -94,7 +94,7 @@ impl Case {
         if let (Some(ms), Some(last)) = (sleep_ms, scenario.nodes.last_mut()) {
             last.role = Role::Leaf;
             let base = Duration::from_millis(ms.into());
-            scenario.polling = Polling::Fixed { base, expecting: base };
+            scenario.polling = Polling::Fixed { base, fast_poll: base };
         }
         let duty = sleep_ms.map_or_else(|| AWAKE.to_owned(), |ms| format!("sleep_ms={ms}"));
         Point {

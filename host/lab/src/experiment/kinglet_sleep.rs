@@ -83,7 +83,7 @@ impl LeafMode {
         match self {
             LeafMode::Fixed => (polling_every(Polling::TCPLP, interval), None),
             LeafMode::Predictive => (Polling::Predictive { base: interval }, None),
-            LeafMode::Csl => (Polling::Fixed { base: BASE, expecting: NEVER }, csl),
+            LeafMode::Csl => (Polling::Fixed { base: BASE, fast_poll: NEVER }, csl),
             LeafMode::Both => (Polling::Predictive { base: BASE }, csl),
         }
     }

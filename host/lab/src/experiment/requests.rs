@@ -145,7 +145,7 @@ fn polling(link: Link) -> Polling {
     let ms = |ms: u32| Duration::from_millis(ms.into());
     match link {
         Link::AlwaysOn => Polling::TCPLP,
-        Link::Sleep(interval) => Polling::Fixed { base: ms(interval), expecting: ms(interval) },
+        Link::Sleep(interval) => Polling::Fixed { base: ms(interval), fast_poll: ms(interval) },
         Link::Adaptive(interval) => polling_every(Polling::TCPLP, ms(interval)),
         Link::Predictive(interval) => Polling::Predictive { base: ms(interval) },
     }

@@ -41,7 +41,7 @@ const ADAPTIVE: PollingOf = |base| polling_every(Polling::TCPLP, base);
 /// Series, label suffix, TCP and polling. Predictive polling requires a TCP that signals when it
 /// expects a response.
 const POLLINGS: [(&str, &str, Option<Stack>, PollingOf); 4] = [
-    ("fixed", "", TCPLP, |base| Polling::Fixed { base, expecting: base }),
+    ("fixed", "", TCPLP, |base| Polling::Fixed { base, fast_poll: base }),
     ("adaptive", " adaptive", TCPLP, ADAPTIVE),
     ("adaptive, Kinglet's TCP", " adaptive stack=kinglet", None, ADAPTIVE),
     ("predictive", " predictive", None, |base| Polling::Predictive { base }),

@@ -102,7 +102,13 @@ mod tests {
 
     #[test]
     fn a_transfer_goes_on_around_a_relay_that_dies() {
-        let pairs = Pairs { count: 2, hops: Some(3), every_s: 60.0, dies_s: 2.0, ..Pairs::USUAL };
+        let pairs = Pairs {
+            count: 2,
+            hops: Some(3),
+            interval_s: 60.0,
+            failure_after_s: 2.0,
+            ..Pairs::USUAL
+        };
         let base = Scenario::ceiling();
         let mut scenario = Scenario { routing: Routing::Aodv, pairs: Some(pairs), ..base };
         scenario.duration_s = 120.0;

@@ -144,8 +144,8 @@ pub struct FlowResult {
     pub timeout_ms: Option<f64>,
     /// TCP: largest segment in octets.
     pub mss: Option<u32>,
-    /// Seconds from the simulated death of a relay (`[pairs] dies_s`) until its source had a route
-    /// without it.
+    /// Seconds from the simulated death of a relay (`[pairs] failure_after_s`) until its source
+    /// had a route without it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub around_s: Option<f64>,
     /// Radio hops of its route, averaged over the duration of the flow; absent if no protocol

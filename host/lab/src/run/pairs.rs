@@ -149,13 +149,15 @@ fn with_pairs(scenario: &Scenario, pairs: Pairs, found: &[Pair]) -> Scenario {
     for (index, pair) in found.iter().enumerate() {
         let (Some(from), Some(to)) = (pair.there.first(), pair.there.last()) else { continue };
         drawn.flows.extend(scenario.flows.first().map(|flow| {
-            let start_s = flow.start_s + f64::from(index as u32 / pairs.at_once) * pairs.every_s;
+            let start_s =
+                flow.start_s + f64::from(index as u32 / pairs.concurrent) * pairs.interval_s;
             Flow { start_s, kind: between(&flow.kind, *from, *to), ..flow.clone() }
         }));
-        if pairs.dies_s > 0.0
+        if pairs.failure_after_s > 0.0
             && let Some(flow) = drawn.flows.last()
         {
-            let (from_s, to_s) = (flow.start_s + pairs.dies_s, flow.start_s + pairs.every_s);
+            let (from_s, to_s) =
+                (flow.start_s + pairs.failure_after_s, flow.start_s + pairs.interval_s);
             drawn.relay_deaths.push(RelayDeath { flow: index, from_s, to_s });
         }
         for path in [&pair.there, &pair.back] {
@@ -256,7 +258,7 @@ mod tests {
     use super::*;
 
     fn ceiling(routing: Routing, hops: Option<u32>) -> Scenario {
-        let pairs = Some(Pairs { count: 3, hops, every_s: 20.0, ..Pairs::USUAL });
+        let pairs = Some(Pairs { count: 3, hops, interval_s: 20.0, ..Pairs::USUAL });
         let mut scenario = Scenario { routing, pairs, ..Scenario::ceiling() };
         scenario.flows = vec![Flow::bulk(0, 1)];
         scenario

@@ -216,7 +216,7 @@ pub struct Sensor {
     /// CoAP's ACK_TIMEOUT in milliseconds.
     pub ack_timeout_ms: u32,
     /// Over TCP: each batch has its own connection.
-    pub hangs_up: bool,
+    pub connection_per_batch: bool,
 }
 
 impl Sensor {
@@ -224,8 +224,8 @@ impl Sensor {
     /// in addition to TCP's buffers; RFC 7252's timeout.
     pub const fn new(from: NodeId, to: NodeId, carrier: Carrier) -> Self {
         let (period_ms, ack_timeout_ms) = (1_000, 2_000);
-        let (batch, queue, hangs_up) = (64, 64, false);
-        Sensor { from, to, carrier, period_ms, batch, queue, ack_timeout_ms, hangs_up }
+        let (batch, queue, connection_per_batch) = (64, 64, false);
+        Sensor { from, to, carrier, period_ms, batch, queue, ack_timeout_ms, connection_per_batch }
     }
 }
 
@@ -601,7 +601,7 @@ fn anemometer(t: &mut Reader<'_>, from: NodeId, to: NodeId) -> Result<FlowKind> 
         batch: t.integer("batch", 1..=queue, queue.min(d.batch.into()))? as u16,
         queue: queue as u16,
         ack_timeout_ms: t.integer("ack_timeout_ms", 1..=60_000, timeout)? as u32,
-        hangs_up: t.boolean("hangs_up", d.hangs_up)?,
+        connection_per_batch: t.boolean("connection_per_batch", d.connection_per_batch)?,
         ..d
     }))
 }

@@ -28,7 +28,7 @@ pub(super) const TOP: &[Key<Scenario>] = &[
     Key::<Scenario>::new(
         "name",
         Value::Text { get: |t| &t.name, set: |t, text| t.name = text },
-        "for people and reports",
+        "name of the scenario in results and reports",
     ),
     Key::<Scenario>::new(
         "start_hour",
@@ -40,8 +40,12 @@ pub(super) const TOP: &[Key<Scenario>] = &[
         number!(0.001..=MAX_SECONDS, duration_s),
         "simulated time, s",
     ),
-    Key::<Scenario>::new("seed", whole!(0..=i64::MAX as u64, seed: u64), "root of all randomness")
-        .allowed("0 to 2⁶³−1"),
+    Key::<Scenario>::new(
+        "seed",
+        whole!(0..=i64::MAX as u64, seed: u64),
+        "seed of all random numbers",
+    )
+    .allowed("0 to 2⁶³−1"),
 ];
 
 /// `[mac]`.
@@ -186,8 +190,8 @@ pub(super) const TCP: &[Key<Tcp>] = &[
         "BLIP's fixed retransmission timeout; its timer has a resolution of half a second",
     ),
     Key::<Tcp>::new(
-        "blip_counts_for_ever",
-        flag!(quirks.faults.counts_for_ever),
+        "blip_counts_all_segments",
+        flag!(quirks.faults.counts_all_segments),
         "BLIP's first fault: every segment is counted as a retransmission, so a connection ends \
          after six timeouts",
     ),
@@ -197,8 +201,8 @@ pub(super) const TCP: &[Key<Tcp>] = &[
         "BLIP's second fault: a retransmitted SYN has another sequence number",
     ),
     Key::<Tcp>::new(
-        "linux_tiny_pieces",
-        flag!(quirks.tiny_pieces),
+        "linux_tiny_segments",
+        flag!(quirks.tiny_segments),
         "Linux splits data into segments of eight octets if the peer's window is one segment and \
          the round trip is long, as observed with the Linux of 2013",
     ),
@@ -277,7 +281,7 @@ pub(super) const TCP: &[Key<Tcp>] = &[
     Key::<Tcp>::new(
         "rto",
         choice!(connection.rto;
-            "distance" => Rto::RoundTrips,
+            "linux" => Rto::RoundTrips,
             "rfc6298" => Rto::AtLeast,
             "static" => Rto::Static,
             "semi-dynamic" => Rto::FirstRoundTrip),
@@ -290,7 +294,7 @@ pub(super) const TCP: &[Key<Tcp>] = &[
         "min_rto_ms",
         millis!(1.0..=60_000.0, connection.rto_min),
         "minimum of the retransmission timeout less SRTT; with other values of `rto` than \
-         `\"distance\"`, minimum of the timeout",
+         `\"linux\"`, minimum of the timeout",
     ),
     Key::<Tcp>::new(
         "window_limit",
@@ -306,8 +310,8 @@ pub(super) const TCP: &[Key<Tcp>] = &[
          or by samples of the delivery rate, as BBR",
     ),
     Key::<Tcp>::new(
-        "window_by_distance",
-        flag!(connection.window_by_distance),
+        "window_by_hops",
+        flag!(connection.window_by_hops),
         "the window limit is 3 to a neighbour and 2 over several hops",
     ),
     Key::<Tcp>::new(
@@ -471,18 +475,18 @@ pub(super) const PAIRS: &[Key<Pairs>] = &[
     )
     .default("any"),
     Key::<Pairs>::new(
-        "at_once",
-        whole!(1..=100, at_once: u32),
+        "concurrent",
+        whole!(1..=100, concurrent: u32),
         "number of transfers that start at the same time",
     ),
     Key::<Pairs>::new(
-        "every_s",
-        number!(0.001..=MAX_SECONDS, every_s),
-        "time from the start of one transfer (or group of `at_once`) to that of the next, s",
+        "interval_s",
+        number!(0.001..=MAX_SECONDS, interval_s),
+        "time from the start of one transfer (or group of `concurrent`) to that of the next, s",
     ),
     Key::<Pairs>::new(
-        "dies_s",
-        number!(0.0..=MAX_SECONDS, dies_s),
+        "failure_after_s",
+        number!(0.0..=MAX_SECONDS, failure_after_s),
         "time from a transfer's start to the failure of the node in the middle of its current \
          route, s; the node returns when the next transfer starts; 0: no failure",
     ),

@@ -13,12 +13,14 @@ mod near;
 mod office;
 mod pairs;
 mod parse;
+pub(crate) mod path;
 mod peers;
 mod places;
 mod prefix;
 mod presets;
 pub(crate) mod read;
 mod reference;
+pub mod renamed;
 mod street;
 mod table;
 mod topology;
@@ -92,7 +94,7 @@ pub struct Scenario {
     /// Metric of AODV, if it is the routing protocol.
     pub aodv_metric: aodv::Metric,
     /// True if AODV probes a neighbour before its link counts as broken.
-    pub aodv_doubts: bool,
+    pub aodv_link_probes: bool,
     /// Nodes take part in neighbour discovery.
     pub discovery: bool,
     /// The border router is a 6LBR, routers are 6LRs, and leaves register their addresses.
@@ -128,6 +130,8 @@ pub struct Scenario {
     pub faults: Vec<Fault>,
     /// Relays that fail while a flow needs them, in order of time.
     pub relay_deaths: Vec<RelayDeath>,
+    /// Old names in its file, which were read as the new ones.
+    pub renamed: Vec<renamed::Change>,
 }
 
 impl Default for Scenario {
@@ -158,10 +162,10 @@ impl Default for Scenario {
                 load: false,
                 compression: false,
                 objective: Objective::Mrhof,
-                never_renews: false,
+                routes_expire: false,
             },
             aodv_metric: aodv::Metric::PathDr,
-            aodv_doubts: true,
+            aodv_link_probes: true,
             discovery: false,
             registration: false,
             listener_reports: false,
@@ -179,6 +183,7 @@ impl Default for Scenario {
             pairs: None,
             faults: Vec::new(),
             relay_deaths: Vec::new(),
+            renamed: Vec::new(),
         }
     }
 }
@@ -631,8 +636,8 @@ pub enum Flash {
 pub struct Wake {
     /// All settings except whether a node sleeps.
     pub settings: mac::Wake,
-    /// The border router sleeps as well, and so does the far end of a tunnel.
-    pub border_sleeps: bool,
+    /// The border router is duty-cycled as well, and so is the far end of a tunnel.
+    pub border_duty_cycled: bool,
     /// Number of channels on which nodes listen, one at each wake-up, 1 to 16.
     pub channels: u8,
 }
@@ -640,7 +645,7 @@ pub struct Wake {
 impl Wake {
     /// Defaults of the stack; a border router is mains-powered.
     pub const DEFAULT: Wake =
-        Wake { settings: mac::Wake::DEFAULT, border_sleeps: false, channels: 1 };
+        Wake { settings: mac::Wake::DEFAULT, border_duty_cycled: false, channels: 1 };
 }
 
 /// Settings of RPL (RFC 6550).
@@ -658,8 +663,8 @@ pub struct Rpl {
     pub compression: bool,
     /// The root's objective function.
     pub objective: Objective,
-    /// TinyRPL's fault ([`crate::tinyrpl`]).
-    pub never_renews: bool,
+    /// TinyRPL's fault: downward routes expire in spite of refreshes ([`crate::tinyrpl`]).
+    pub routes_expire: bool,
 }
 
 /// Objective function of RPL's ranks.

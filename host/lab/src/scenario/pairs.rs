@@ -9,12 +9,12 @@ pub struct Pairs {
     /// Number of hops of their paths; `None` is any number.
     pub hops: Option<u32>,
     /// Number of transfers that begin at the same time.
-    pub at_once: u32,
+    pub concurrent: u32,
     /// Interval between the starts of such groups, in seconds.
-    pub every_s: f64,
+    pub interval_s: f64,
     /// Seconds after the start of a transfer at which the middle node of its present path fails
     /// until the next one starts; 0: never.
-    pub dies_s: f64,
+    pub failure_after_s: f64,
 }
 
 /// A failure of the middle node of a flow's present path.
@@ -31,5 +31,5 @@ pub struct RelayDeath {
 impl Pairs {
     /// A quarter of an hour for each transfer.
     pub const USUAL: Pairs =
-        Pairs { count: 1, hops: None, at_once: 1, every_s: 900.0, dies_s: 0.0 };
+        Pairs { count: 1, hops: None, concurrent: 1, interval_s: 900.0, failure_after_s: 0.0 };
 }

@@ -4,6 +4,7 @@ use super::error::Result;
 use super::flow::flows;
 use super::keys::{self, Buffers};
 use super::read::{Reader, Source};
+use super::renamed::upgrade;
 use super::table::{Key, read};
 use super::{CONTEXTS, interference, places};
 use super::{
@@ -12,15 +13,19 @@ use super::{
 };
 use kinglet::wire::sixlowpan::Context;
 use std::path::Path;
-use toml::de::DeTable;
 
 pub(super) fn scenario(file: &Path, text: &str) -> Result<Scenario> {
-    let source = Source { file, text };
-    let document = DeTable::parse(text).map_err(|error| {
-        let message = format!("not valid TOML: {}", error.message().trim_end());
-        source.error(error.span().unwrap_or(0..0), "", message)
-    })?;
-    let whole = 0..text.len().min(1);
+    let upgraded = upgrade(file, text)?;
+    let source = Source { file, text: &upgraded.text };
+    match read_scenario(source) {
+        Ok(scenario) => Ok(Scenario { renamed: upgraded.changes, ..scenario }),
+        Err(error) => Err(upgraded.explain(error)),
+    }
+}
+
+fn read_scenario(source: Source<'_>) -> Result<Scenario> {
+    let document = source.document()?;
+    let whole = 0..source.text.len().min(1);
     let mut root = Reader::new(source, document.get_ref(), whole, String::new());
     let mut given = Scenario::default();
     read(&mut root, keys::TOP, &mut given)?;

@@ -136,10 +136,10 @@ pub mod tinyos {
     };
 
     /// BLIP with its faults mended (III-B), and the Linux that it was measured with (V-A).
-    pub const QUIRKS: Quirks = Quirks { tiny_pieces: true, ..Quirks::NONE };
+    pub const QUIRKS: Quirks = Quirks { tiny_segments: true, ..Quirks::NONE };
 
     /// BLIP with both of its faults.
-    pub const FAULTS: Faults = Faults { counts_for_ever: true, renumbers_syn: true };
+    pub const FAULTS: Faults = Faults { counts_all_segments: true, renumbers_syn: true };
 
     /// Octets of the send buffer in BLIP's example.
     pub const SEND_BUFFER: u32 = 150;
@@ -149,7 +149,7 @@ pub mod tinyos {
 #[must_use]
 pub const fn polling_every(polling: Polling, base: Duration) -> Polling {
     match polling {
-        Polling::Fixed { expecting, .. } => Polling::Fixed { base, expecting },
+        Polling::Fixed { fast_poll, .. } => Polling::Fixed { base, fast_poll },
         Polling::Predictive { .. } => Polling::Predictive { base },
     }
 }

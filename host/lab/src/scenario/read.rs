@@ -20,10 +20,18 @@ pub(crate) struct Source<'a> {
     pub(crate) text: &'a str,
 }
 
-impl Source<'_> {
+impl<'a> Source<'a> {
     /// An error at `span`.
     pub(crate) fn error(&self, span: Range<usize>, field: &str, message: String) -> ScenarioError {
         ScenarioError::at(self.file, self.text, span, field, message)
+    }
+
+    /// The text as TOML.
+    pub(crate) fn document(&self) -> Result<Spanned<DeTable<'a>>> {
+        DeTable::parse(self.text).map_err(|error| {
+            let message = format!("not valid TOML: {}", error.message().trim_end());
+            self.error(error.span().unwrap_or(0..0), "", message)
+        })
     }
 }
 

@@ -409,12 +409,12 @@ fn a_leaf_without_a_parent_gets_the_next_hop_to_the_border_router_and_no_other_n
 fn sleeping_and_queueing_have_their_keys() {
     let text = "[topology]\nline = { hops = 1 }\n[leaf]\nsleep_interval_s = 0.5\n\
                 polling = \"fixed\"\n\
-                expecting_ms = 20\ndata_request_timeout_ms = 30\n[net]\nqueue = \"red\"\n\
+                fast_poll_ms = 20\ndata_request_timeout_ms = 30\n[net]\nqueue = \"red\"\n\
                 [mac]\n[mac.indirect]\nretries = 1\nretry_delay_ms = 7\nmin_be = 0\n\
                 preempt = false\nburst = false\n";
     let scenario = Scenario::from_toml("s", text).expect("valid");
     let ms = Duration::from_millis;
-    assert_eq!(scenario.polling, Polling::Fixed { base: ms(500), expecting: ms(20) });
+    assert_eq!(scenario.polling, Polling::Fixed { base: ms(500), fast_poll: ms(20) });
     let indirect = mac::Indirect {
         max_retries: 1,
         retry_delay_max: ms(7),

@@ -1,9 +1,10 @@
 //! Reads a sweep file into a [`Sweep`].
 
-use super::path::FieldPath;
 use super::spec::{Base, Field, Sweep, parse};
 use crate::scenario::ScenarioError;
+use crate::scenario::path::FieldPath;
 use crate::scenario::read::{Reader, Source};
+use crate::scenario::renamed::upgrade;
 use std::path::Path;
 use toml::de::{DeTable, DeValue};
 use toml::{Spanned, Table, Value};
@@ -29,33 +30,40 @@ impl Sweep {
     /// # Errors
     /// A [`ScenarioError`] with line and key.
     pub fn from_toml(file: &Path, text: &str) -> Result<Self, ScenarioError> {
-        let values = parse(file, text)?;
-        let source = Source { file, text };
-        let document = DeTable::parse(text)
-            .map_err(|error| source.error(error.span().unwrap_or(0..0), "", error.to_string()))?;
-        let whole = 0..text.len().min(1);
-        let mut root = Reader::new(source, document.get_ref(), whole, String::new());
-        let base = base(&mut root, source, &values)?;
-        let written = root.table_opt("fields")?;
-        let inside = document.get_ref().get("fields").map(Spanned::get_ref);
-        let fields = match (written, inside, values.get("fields")) {
-            (Some(reader), Some(DeValue::Table(table)), Some(Value::Table(values))) => {
-                fields(&reader, source, table, values)?
-            }
-            _ => return Err(root.error("missing; give a table [fields] of lists".to_owned())),
-        };
-        let seeds = seeds(&mut root)?.unwrap_or_else(|| vec![base.seed()]);
-        root.finish()?;
-        let sweep = Sweep { file: file.to_path_buf(), base, fields, seeds };
-        sweep.checked().map_err(|error| {
-            let inside = FieldPath::parse("fields").join(&error.field);
-            let path = if error.field == "seeds" { FieldPath::parse("seeds") } else { inside };
-            match path.locate(document.get_ref()).filter(|_| error.position.is_none()) {
-                Some(span) => source.error(span, &error.field, error.message),
-                None => error,
-            }
-        })
+        let upgraded = upgrade(file, text)?;
+        match sweep(Source { file, text: &upgraded.text }) {
+            Ok(sweep) => Ok(Sweep { renamed: upgraded.changes, ..sweep }),
+            Err(error) => Err(upgraded.explain(error)),
+        }
     }
+}
+
+fn sweep(source: Source<'_>) -> Result<Sweep, ScenarioError> {
+    let Source { file, text } = source;
+    let values = parse(file, text)?;
+    let document = source.document()?;
+    let whole = 0..text.len().min(1);
+    let mut root = Reader::new(source, document.get_ref(), whole, String::new());
+    let base = base(&mut root, source, &values)?;
+    let written = root.table_opt("fields")?;
+    let inside = document.get_ref().get("fields").map(Spanned::get_ref);
+    let fields = match (written, inside, values.get("fields")) {
+        (Some(reader), Some(DeValue::Table(table)), Some(Value::Table(values))) => {
+            fields(&reader, source, table, values)?
+        }
+        _ => return Err(root.error("missing; give a table [fields] of lists".to_owned())),
+    };
+    let seeds = seeds(&mut root)?.unwrap_or_else(|| vec![base.seed()]);
+    root.finish()?;
+    let sweep = Sweep { file: file.to_path_buf(), base, fields, seeds, renamed: Vec::new() };
+    sweep.checked().map_err(|error| {
+        let inside = FieldPath::parse("fields").join(&error.field);
+        let path = if error.field == "seeds" { FieldPath::parse("seeds") } else { inside };
+        match path.locate(document.get_ref()).filter(|_| error.position.is_none()) {
+            Some(span) => source.error(span, &error.field, error.message),
+            None => error,
+        }
+    })
 }
 
 fn base(root: &mut Reader<'_>, source: Source<'_>, values: &Table) -> Result<Base, ScenarioError> {

@@ -34,7 +34,6 @@ mod effects;
 mod engine;
 mod file;
 mod journal;
-mod path;
 mod plan;
 mod record;
 mod spec;

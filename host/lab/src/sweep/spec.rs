@@ -1,6 +1,7 @@
 //! Definition of a sweep: a scenario, fields with their values, and seeds.
 
-use super::path::FieldPath;
+use crate::scenario::path::FieldPath;
+use crate::scenario::renamed::{Change, Upgraded, upgrade, upgrade_table};
 use crate::scenario::{Scenario, ScenarioError};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
@@ -15,6 +16,8 @@ pub struct Sweep {
     pub(super) base: Base,
     pub(super) fields: Vec<Field>,
     pub(super) seeds: Vec<u64>,
+    /// Old names in its file or fields, which were read as the new ones.
+    pub(super) renamed: Vec<Change>,
 }
 
 /// The scenario whose fields vary.
@@ -27,6 +30,7 @@ pub struct Base {
     text: String,
     /// Path of the scenario in that text.
     under: FieldPath,
+    renamed: Vec<Change>,
 }
 
 impl Base {
@@ -37,13 +41,24 @@ impl Base {
     pub fn from_file(file: &Path) -> Result<Self, ScenarioError> {
         let text =
             std::fs::read_to_string(file).map_err(|e| ScenarioError::unreadable(file, &e))?;
-        let table = parse(file, &text)?;
-        Ok(Base { file: file.to_path_buf(), table, text, under: FieldPath::whole() })
+        let Upgraded { text, changes: renamed } = upgrade(file, &text)?;
+        let (file, table) = (file.to_path_buf(), parse(file, &text)?);
+        Ok(Base { file, table, text, under: FieldPath::whole(), renamed })
     }
 
     /// A scenario from code; paths in it are relative to `file`.
-    pub fn from_table(file: &Path, table: Table) -> Self {
-        Base { file: file.into(), table, text: String::new(), under: FieldPath::whole() }
+    ///
+    /// # Errors
+    /// [`ScenarioError`] for a key that is given by its old and its new name.
+    pub fn from_table(file: &Path, table: Table) -> Result<Self, ScenarioError> {
+        let (table, renamed) = upgrade_table(file, table)?;
+        let (text, under) = (String::new(), FieldPath::whole());
+        Ok(Base { file: file.into(), table, text, under, renamed })
+    }
+
+    /// Old names in its file, which were read as the new ones.
+    pub fn renamed(&self) -> &[Change] {
+        &self.renamed
     }
 
     /// Its actual or assumed file.
@@ -71,7 +86,8 @@ impl Base {
     /// The scenario under `key` in the text of a file.
     pub(super) fn inside(file: &Path, text: &str, key: &str, table: Table) -> Self {
         let (file, text) = (file.to_path_buf(), text.to_owned());
-        Base { file, table, text, under: FieldPath::parse(key) }
+        // The names were replaced in the whole text.
+        Base { file, table, text, under: FieldPath::parse(key), renamed: Vec::new() }
     }
 
     /// The same message with the position of the field in this scenario.
@@ -120,15 +136,26 @@ impl Sweep {
         fields: Vec<(String, Vec<Value>)>,
         seeds: Option<Vec<u64>>,
     ) -> Result<Self, ScenarioError> {
-        let field = |(path, values): (String, Vec<Value>)| Field {
-            path: FieldPath::parse(&path),
-            values,
-            places: Vec::new(),
-        };
+        let (file, mut renamed, mut read) = (base.file.clone(), Vec::new(), Vec::new());
+        for (path, values) in fields {
+            let field = Table::from_iter([(path, Value::Array(values))]);
+            let (field, changes) = upgrade_table(&file, field)?;
+            renamed.extend(changes);
+            read.extend(field.into_iter().filter_map(|(path, values)| match values {
+                Value::Array(values) => {
+                    Some(Field { path: FieldPath::parse(&path), values, places: Vec::new() })
+                }
+                _ => None,
+            }));
+        }
         let seeds = seeds.unwrap_or_else(|| vec![base.seed()]);
-        let fields = fields.into_iter().map(field).collect();
-        let sweep = Sweep { file: base.file.clone(), base, fields, seeds };
+        let sweep = Sweep { file, base, fields: read, seeds, renamed };
         sweep.checked()
+    }
+
+    /// Old names in its file and in that of its base, which were read as the new ones.
+    pub fn renamed(&self) -> impl Iterator<Item = &Change> {
+        self.renamed.iter().chain(&self.base.renamed)
     }
 
     /// Returns this sweep if it has anything to run.
@@ -258,7 +285,8 @@ impl Sweep {
     pub fn from_json(text: &str) -> Result<Self, serde_json::Error> {
         let Sent { file, base, fields } = serde_json::from_str(text)?;
         let base = Base::from_table(&file, base);
-        Sweep::new(base, fields, None).map_err(serde::de::Error::custom)
+        let sweep = base.and_then(|base| Sweep::new(base, fields, None));
+        sweep.map_err(serde::de::Error::custom)
     }
 }
 

@@ -15,7 +15,7 @@ const LINE: &str = "duration_s = 20\ntopology = { line = { hops = 2 } }\n";
 const FLOW: &str = "[[flow]]\nkind = 'tcp-bulk'\nfrom = 2\nto = 0\n";
 
 fn base(text: &str) -> Base {
-    Base::from_table("s.toml".as_ref(), text.parse().expect("valid TOML"))
+    Base::from_table("s.toml".as_ref(), text.parse().expect("valid TOML")).expect("new names")
 }
 
 fn of(text: &str, config: Config<'_>) -> Result<Advice, AdviseError> {
@@ -79,9 +79,9 @@ fn settings_of_every_kind_come_as_code_that_compiles() {
          radio = {{ profile = 'nrf52840' }}\n\
          mac = {{ max_frame_retries = 3, retry_delay_ms = 0, adaptive_retry_delay = false, \
          backoff = 'tinyos' }}\n\
-         net = {{ routing = 'aodv', aodv_metric = 'hop-count', aodv_doubts = false, \
+         net = {{ routing = 'aodv', aodv_metric = 'hop-count', aodv_link_probes = false, \
          relays_yield = false, queue_packets = 7 }}\n\
-         tcp = {{ mss_frames = 2, window_limit = 2, window_by_distance = true, acks = 'positive', \
+         tcp = {{ mss_frames = 2, window_limit = 2, window_by_hops = true, acks = 'positive', \
          ack_every = 1, ack_rate_request = true, ack_delay_ms = 0, rto = 'static', \
          pacing = false, sack = false, \
          nagle = false, min_rto_ms = 500, initial_rto_ms = 500, recovery = 'timeout', \
@@ -90,7 +90,7 @@ fn settings_of_every_kind_come_as_code_that_compiles() {
          leaf = {{ polling = 'fixed', csl_period_ms = 250 }}\n{FLOW}"
     );
     let waking = "radio = { profile = 'nrf52840' }\n\
-                  wake = { rate_hz = 4, burst_ms = 100, rests = false, max_attempts = 5 }\n";
+                  wake = { rate_hz = 4, burst_ms = 100, sleep_in_gaps = false, max_attempts = 5 }\n";
     let [all, wake] = [text, format!("{LINE}{waking}{FLOW}")].map(|text| {
         let base = base(&text);
         code(&base.read(base.table()).expect("a scenario"))
@@ -130,7 +130,7 @@ fn advice_on_the_scenario_of_a_paper_is_better_than_what_the_paper_had() {
     let mut table = Base::from_file(&file).expect("it is there").table().clone();
     // A fifth of its duration suffices.
     table.insert("duration_s".to_owned(), 60.into());
-    let base = Base::from_table(&file, table);
+    let base = Base::from_table(&file, table).expect("new names");
     let config = Config { confirmations: 4, ..goodput(100) };
     let advice = advise(&base, &config).expect("advice").expect("nobody cancels it");
     assert!(advice.gain.mean > 0.0 && advice.gain.sure > 0.9, "{:?}", advice.gain);

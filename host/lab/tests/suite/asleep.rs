@@ -15,7 +15,7 @@ fn line(hops: u32) -> Scenario {
     let mut scenario = Scenario::default().on_line(hops, 8.0);
     scenario.radio.profile = RadioProfile::Nrf52840;
     scenario.radio.drift_ppm = 40;
-    scenario.wake = Some(Wake { border_sleeps: true, ..Wake::DEFAULT });
+    scenario.wake = Some(Wake { border_duty_cycled: true, ..Wake::DEFAULT });
     scenario.fragments = Fragments::Forwarded;
     scenario.duration_s = 120.0;
     scenario

@@ -202,12 +202,12 @@ fn leaves_that_sleep_are_reached_behind_their_parents() {
 }
 
 /// The record of datagrams every two seconds from a host to the end of a line of three hops.
-fn downward(never_renews: bool, seed: u64) -> FlowResult {
+fn downward(routes_expire: bool, seed: u64) -> FlowResult {
     let node = |x_m: u32| format!("[[node]]\nx_m = {x_m}\n");
     let nodes: String = (1..4).map(|n| node(8 * n)).collect();
     let text = format!(
         "name = \"ways\"\nduration_s = 7200\n[net]\nrouting = \"rpl\"\n\
-         tinyrpl_never_renews = {never_renews}\n[wire]\n\
+         tinyrpl_routes_expire = {routes_expire}\n[wire]\n\
          [[flow]]\nkind = \"udp-periodic\"\nfrom = 4\nto = 3\nstart_s = 60\nperiod_ms = 2000\n\
          payload_bytes = 40\n[[node]]\nrole = \"border-router\"\n{nodes}"
     );
@@ -222,8 +222,8 @@ fn downward(never_renews: bool, seed: u64) -> FlowResult {
 #[test]
 fn downward_routes_that_daos_do_not_refresh_are_missing_for_some_of_the_time() {
     for seed in 1..=3 {
-        let lost = |never_renews| {
-            let flow = downward(never_renews, seed);
+        let lost = |routes_expire| {
+            let flow = downward(routes_expire, seed);
             flow.segment_loss.unwrap_or(1.0)
         };
         let (mended, broken) = (lost(false), lost(true));

@@ -19,7 +19,7 @@ pub(crate) struct Blip {
     ticker: Ticker,
     /// `retx`, in ticks.
     retx: u64,
-    counts_for_ever: bool,
+    counts_all_segments: bool,
     expires_at: Option<Instant>,
     /// Expiries with data to send, first transmissions included.
     count: u8,
@@ -33,7 +33,7 @@ impl Blip {
         Blip {
             ticker: Ticker::new(settings.phase),
             retx: settings.quirks.blip_rto.as_micros() / Ticker::PERIOD_US,
-            counts_for_ever: settings.quirks.faults.counts_for_ever,
+            counts_all_segments: settings.quirks.faults.counts_all_segments,
             expires_at: None,
             count: 0,
             duplicates: 0,
@@ -80,7 +80,7 @@ impl Sender for Blip {
         if block.una.before(ack.number) {
             block.advance(ack.number);
             self.duplicates = 0;
-            if !self.counts_for_ever {
+            if !self.counts_all_segments {
                 self.count = 0;
             }
             let more = if self.cwnd < self.ssthresh {

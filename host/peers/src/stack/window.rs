@@ -192,7 +192,8 @@ impl Window {
             return block.mss;
         }
         let window = block.max_wnd;
-        if block.settings.quirks.tiny_pieces && window <= block.mss && self.rtt.srtt() > LARGE_RTT {
+        if block.settings.quirks.tiny_segments && window <= block.mss && self.rtt.srtt() > LARGE_RTT
+        {
             return TINY.min(block.mss);
         }
         let bound = if window > MSS_DEFAULT { window / 2 } else { window };

@@ -309,7 +309,7 @@ fn a_leaf_that_samples_the_channel_need_not_ask_and_may() {
     let delay = Duration::from_millis(6);
     let asks = run(NRF52840, Polling::DEFAULT, delay, 0.0, 1);
     let base = Duration::from_secs(240);
-    let never = Polling::Fixed { base, expecting: base };
+    let never = Polling::Fixed { base, fast_poll: base };
     let [alone, both] = [never, Polling::DEFAULT].map(|polling| {
         let outcome = run_sampling(NRF52840, polling, Some(csl), delay, 0.0, 1);
         println!("{polling:?}: {outcome:?}; without samples: {asks:?}");

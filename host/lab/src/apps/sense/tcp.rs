@@ -44,13 +44,18 @@ pub struct TcpUplink {
 }
 
 impl TcpUplink {
-    /// Connections to `to`. The first one opens with the first reading; with `hangs_up` there is a
-    /// connection for each batch.
-    pub fn new(sampling: Sampling, to: Peer, config: ConnectionConfig, hangs_up: bool) -> Self {
+    /// Connections to `to`. The first one opens with the first reading; with
+    /// `connection_per_batch` there is a connection for each batch.
+    pub fn new(
+        sampling: Sampling,
+        to: Peer,
+        config: ConnectionConfig,
+        connection_per_batch: bool,
+    ) -> Self {
         let readings = Readings::new(sampling, Wind);
         let sensor = StreamSensor::new(readings, to, sampling.start, config);
         TcpUplink {
-            sensor: if hangs_up { sensor.hanging_up() } else { sensor },
+            sensor: if connection_per_batch { sensor.connection_per_batch() } else { sensor },
             numbers: Numbers::default(),
             held: VecDeque::new(),
             end: 0,

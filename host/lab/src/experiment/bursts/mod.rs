@@ -87,7 +87,7 @@ fn asleep(mut scenario: Scenario) -> Scenario {
     scenario.radio.drift_ppm = 40;
     scenario.mac.security = None;
     scenario.fragments = Fragments::Forwarded;
-    scenario.wake = Some(Wake { border_sleeps: true, channels: 11, ..Wake::DEFAULT });
+    scenario.wake = Some(Wake { border_duty_cycled: true, channels: 11, ..Wake::DEFAULT });
     scenario
 }
 

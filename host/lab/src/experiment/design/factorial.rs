@@ -131,7 +131,7 @@ fn plan(effort: Effort) -> Vec<Point> {
 fn fewer(mut scenario: crate::scenario::Scenario) -> crate::scenario::Scenario {
     if let Some(pairs) = &mut scenario.pairs {
         pairs.count = pairs.count.min(MOST_PAIRS);
-        scenario.duration_s = f64::from(pairs.count) * pairs.every_s;
+        scenario.duration_s = f64::from(pairs.count) * pairs.interval_s;
     }
     scenario
 }

@@ -99,8 +99,8 @@ impl OfPairs {
                 Some(per_transfer(run.flows.iter().filter_map(|flow| flow.timeouts).sum()))
             }
             OfPairs::Fairness => {
-                let at_once = scenario.pairs.map_or(1, |pairs| pairs.at_once) as usize;
-                let groups = run.flows.chunks(at_once);
+                let concurrent = scenario.pairs.map_or(1, |pairs| pairs.concurrent) as usize;
+                let groups = run.flows.chunks(concurrent);
                 let index =
                     |flows: &[FlowResult]| jain(flows.iter().filter_map(|it| it.goodput_kbps));
                 mean(groups.filter_map(index)).map(|share| share * 100.0)

@@ -166,7 +166,7 @@ pub(crate) fn scenario(effort: Effort, settings: Settings, routes: RouteKind) ->
         relays_yield: false,
         routing: if routes == RouteKind::Live { Routing::Aodv } else { Routing::Static },
         aodv_metric: settings.metric,
-        aodv_doubts: routes != RouteKind::Live,
+        aodv_link_probes: routes != RouteKind::Live,
         tcp: Tcp {
             mss: Mss::Frames(1),
             send_buffer: Buffer::Segments(8),
@@ -175,7 +175,7 @@ pub(crate) fn scenario(effort: Effort, settings: Settings, routes: RouteKind) ->
             ..Tcp::default()
         },
         flows: vec![Flow::new(1.0, kind)],
-        pairs: Some(Pairs { count, hops, every_s: SLOT_S, ..Pairs::USUAL }),
+        pairs: Some(Pairs { count, hops, interval_s: SLOT_S, ..Pairs::USUAL }),
         ..base
     }
 }
@@ -187,7 +187,7 @@ fn connection(settings: Settings) -> ConnectionConfig {
     ConnectionConfig {
         positive_acks: settings.positive_acks,
         window_limit: settings.window,
-        window_by_distance: settings.by_distance,
+        window_by_hops: settings.by_distance,
         rto: settings.rto,
         rto_min: Duration::from_millis(500),
         rto_initial: Duration::from_secs(1),

@@ -50,7 +50,7 @@ pub(in crate::experiment) const MULTIFLOW: Experiment = Experiment {
     method: "44 kB between random pairs of the grid, one, two, four or eight transfers at a time, \
              with live routes: the paper's defaults, its best settings, and Kinglet's defaults.",
     threats: &THREATS,
-    main: "kinglet at_once=4",
+    main: "kinglet concurrent=4",
     plan: multiflow_plan,
     refine: |_: &mut Rows| (),
     figures: by_number,
@@ -79,7 +79,12 @@ const TUNED: Settings = super::factorial::TUNED;
 fn kinglet(effort: Effort, routes: RouteKind) -> Scenario {
     let paper = scenario(effort, Settings::ON_STATIC_ROUTES, routes);
     let mac = crate::scenario::MAC;
-    Scenario { backoff: EitherBackoff::EXPONENTIAL, aodv_doubts: true, mac, ..paper.as_kinglet() }
+    Scenario {
+        backoff: EitherBackoff::EXPONENTIAL,
+        aodv_link_probes: true,
+        mac,
+        ..paper.as_kinglet()
+    }
 }
 
 fn cases(effort: Effort, routes: RouteKind) -> [(&'static str, Scenario); 3] {
@@ -116,14 +121,15 @@ const DEATH_S: f64 = 3.0;
 
 fn link_failure_plan(effort: Effort) -> Vec<Point> {
     let mut points = Vec::new();
-    for (name, aodv_doubts) in [("at-once", false), ("doubts", true)] {
+    for (name, aodv_link_probes) in [("at-once", false), ("doubts", true)] {
         for window in 1..=8 {
             let settings = Settings { window, ..Settings::ON_STATIC_ROUTES };
-            let scenario = Scenario { aodv_doubts, ..scenario(effort, settings, RouteKind::Live) };
+            let scenario =
+                Scenario { aodv_link_probes, ..scenario(effort, settings, RouteKind::Live) };
             let label = format!("{name} cwl={window}");
             points.push(point(label, name, window.into(), scenario.clone(), BROKEN_METRICS));
             if matches!(window, 2 | 8) {
-                let pairs = scenario.pairs.map(|pairs| Pairs { dies_s: DEATH_S, ..pairs });
+                let pairs = scenario.pairs.map(|pairs| Pairs { failure_after_s: DEATH_S, ..pairs });
                 let scenario = Scenario { pairs, ..scenario };
                 let label = format!("{name} cwl={window} a relay dies");
                 points.push(point(label, "a relay dies", window.into(), scenario, BROKEN_METRICS));
@@ -136,16 +142,17 @@ fn link_failure_plan(effort: Effort) -> Vec<Point> {
 fn multiflow_plan(effort: Effort) -> Vec<Point> {
     let mut points = Vec::new();
     for (case, scenario) in cases(effort, RouteKind::Live) {
-        for at_once in [1, 2, 4, 8] {
+        for concurrent in [1, 2, 4, 8] {
             let mut scenario = scenario.clone();
             if let Some(pairs) = &mut scenario.pairs {
                 pairs.count = if effort == Effort::Full { 32 } else { 8 };
                 // The same time for each transfer.
-                (pairs.at_once, pairs.every_s) = (at_once, pairs.every_s * f64::from(at_once));
-                scenario.duration_s = pairs.every_s * f64::from(pairs.count / at_once);
+                (pairs.concurrent, pairs.interval_s) =
+                    (concurrent, pairs.interval_s * f64::from(concurrent));
+                scenario.duration_s = pairs.interval_s * f64::from(pairs.count / concurrent);
             }
-            let label = format!("{case} at_once={at_once}");
-            points.push(point(label, case, at_once.into(), scenario, FAIR_METRICS));
+            let label = format!("{case} concurrent={concurrent}");
+            points.push(point(label, case, concurrent.into(), scenario, FAIR_METRICS));
         }
     }
     points

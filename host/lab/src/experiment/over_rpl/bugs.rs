@@ -55,10 +55,10 @@ const DOWN: &[Metric] = &[Metric::OfTree(OfTree::Loss), Metric::OfTree(OfTree::L
 /// ends before BLIP's timeout, so the second SYN arrives.
 const START_S: f64 = 1.0;
 const ALONE_UNTIL_S: f64 = START_S + 2.5;
-const MENDED: Faults = Faults { counts_for_ever: false, renumbers_syn: false };
+const MENDED: Faults = Faults { counts_all_segments: false, renumbers_syn: false };
 
 fn plan(effort: Effort) -> Vec<Point> {
-    let counts = Faults { counts_for_ever: true, ..MENDED };
+    let counts = Faults { counts_all_segments: true, ..MENDED };
     let renumbers = Faults { renumbers_syn: true, ..MENDED };
     let both = [
         ("count=mended", MENDED, false),
@@ -71,15 +71,15 @@ fn plan(effort: Effort) -> Vec<Point> {
         point(label.to_owned(), "faults", 0.0, scenario, METRICS)
     };
     let routes = [("ways=mended", false), ("ways=not-renewed", true)];
-    let down = routes.map(|(label, never_renews)| {
-        let scenario = downward(effort, never_renews);
+    let down = routes.map(|(label, routes_expire)| {
+        let scenario = downward(effort, routes_expire);
         point(label.to_owned(), "ways", 0.0, scenario, DOWN)
     });
     both.into_iter().map(of).chain(down).collect()
 }
 
 /// Datagrams to thirty nodes, over several lifetimes of a route.
-fn downward(effort: Effort, never_renews: bool) -> Scenario {
+fn downward(effort: Effort, routes_expire: bool) -> Scenario {
     let mut scenario = super::scenario(effort, Building::Middle, Case::UdpDown, LOADS[0]);
     scenario.name = "Ways down".to_owned();
     scenario.duration_s = FORMATION_S
@@ -87,7 +87,7 @@ fn downward(effort: Effort, never_renews: bool) -> Scenario {
             Effort::Quick => 3_600.0,
             Effort::Full => 7_200.0,
         };
-    scenario.rpl.never_renews = never_renews;
+    scenario.rpl.routes_expire = routes_expire;
     scenario
 }
 

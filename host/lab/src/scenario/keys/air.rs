@@ -200,7 +200,11 @@ pub(in crate::scenario) const LINK: &[Key<Link>] = &[
         number!(-120.0..=10.0, rssi_dbm),
         "signal strength at the receiver",
     ),
-    Key::<Link>::new("symmetric", flag!(symmetric), "the other direction is the same"),
+    Key::<Link>::new(
+        "symmetric",
+        flag!(symmetric),
+        "the opposite direction has the same loss and strength",
+    ),
 ];
 
 /// `[medium]` with `model = "path-loss"`.
@@ -240,7 +244,7 @@ pub(in crate::scenario) const PATH_LOSS: &[Key<Propagation>] = &[
     Key::<Propagation>::new(
         "noise_floor_dbm",
         part!(-150.0..=-50.0, PathLoss, noise_floor_dbm, Bound::No),
-        "thermal −111 dBm in 2 MHz plus a noise figure of 6 dB",
+        "noise floor: thermal noise of −111 dBm in 2 MHz, and a noise figure of 6 dB",
     ),
 ];
 
@@ -272,10 +276,10 @@ pub(in crate::scenario) const INTERFERENCE: &[Key<Interferer>] = &[
         "the pattern of bursts",
     )
     .required(),
-    Key::<Interferer>::new("x_m", number!(-1e6..=1e6, x_m), "place, m east")
+    Key::<Interferer>::new("x_m", number!(-1e6..=1e6, x_m), "position, m east")
         .allowed("−10⁶ to 10⁶")
         .instead_of("node"),
-    Key::<Interferer>::new("y_m", number!(-1e6..=1e6, y_m), "place, m north")
+    Key::<Interferer>::new("y_m", number!(-1e6..=1e6, y_m), "position, m north")
         .allowed("−10⁶ to 10⁶")
         .instead_of("node"),
     Key::<Interferer>::new(
@@ -287,7 +291,7 @@ pub(in crate::scenario) const INTERFERENCE: &[Key<Interferer>] = &[
     .instead_of("node"),
     Key::<Interferer>::new("node", Value::Apart, "the only affected node, without path loss")
         .allowed("an existing node")
-        .default("all hear it"),
+        .default("all nodes"),
     Key::<Interferer>::new(
         "mean_dbm",
         optional!(-130.0..=-30.0, mean_dbm, Bound::No),

@@ -33,21 +33,21 @@ pub(in super::super) const LEAF: &[Key<Scenario>] = &[
             },
         },
         "data requests while a response is expected: at its predicted time, or every \
-         `expecting_ms`",
+         `fast_poll_ms`",
     ),
     Key::<Scenario>::new(
-        "expecting_ms",
+        "fast_poll_ms",
         Value::Time {
             range: 1.0..=60_000.0,
             per_second: 1e3,
             whole: true,
             get: |t| match t.polling {
-                Polling::Fixed { expecting, .. } => Some(expecting),
+                Polling::Fixed { fast_poll, .. } => Some(fast_poll),
                 Polling::Predictive { .. } => None,
             },
             set: |t, time| {
-                if let Polling::Fixed { expecting, .. } = &mut t.polling {
-                    *expecting = time;
+                if let Polling::Fixed { fast_poll, .. } = &mut t.polling {
+                    *fast_poll = time;
                 }
             },
         },
@@ -141,7 +141,7 @@ pub(in super::super) const WAKE: &[Key<Wake>] = &[
         "maximum length of a burst; 0 is one frame for each wake-up",
     ),
     Key::<Wake>::new(
-        "rests",
+        "sleep_in_gaps",
         flag!(settings.sleeps_in_gaps),
         "radios are off between two frames of a burst",
     ),
@@ -163,8 +163,8 @@ pub(in super::super) const WAKE: &[Key<Wake>] = &[
          *n*th after the radio's",
     ),
     Key::<Wake>::new(
-        "border_sleeps",
-        flag!(border_sleeps),
+        "border_duty_cycled",
+        flag!(border_duty_cycled),
         "the border router is duty-cycled as well, and so is the far end of a `[tunnel]`",
     ),
 ];

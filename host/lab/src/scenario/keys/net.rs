@@ -42,8 +42,8 @@ pub(in crate::scenario) const NET: &[Key<Scenario>] = &[
          ratios, estimated from their LQI; also for drawing pairs (`[pairs]`)",
     ),
     Key::<Scenario>::new(
-        "aodv_doubts",
-        flag!(aodv_doubts),
+        "aodv_link_probes",
+        flag!(aodv_link_probes),
         "a neighbour that has acknowledged frames within the last second is probed before its \
          link counts as broken, and a node that loses a route in use starts route discovery at \
          once; or each failed frame breaks its link, and the next packet starts route discovery \
@@ -55,7 +55,7 @@ pub(in crate::scenario) const NET: &[Key<Scenario>] = &[
         number!(0.0..=topology::ANY_HOP_M, hop_m),
         "maximum length of a hop of a static route, m; nodes may receive each other beyond it",
     )
-    .default("none is too long"),
+    .default("no limit"),
     Key::<Scenario>::new(
         "fragments",
         choice!(fragments;
@@ -109,8 +109,8 @@ pub(in crate::scenario) const NET: &[Key<Scenario>] = &[
     )
     .needs("routing = \"rpl\""),
     Key::<Scenario>::new(
-        "tinyrpl_never_renews",
-        flag!(rpl.never_renews),
+        "tinyrpl_routes_expire",
+        flag!(rpl.routes_expire),
         "TinyRPL's fault: a downward route expires twenty minutes after its creation in spite of \
          later DAOs, until the next DAO creates it again",
     )

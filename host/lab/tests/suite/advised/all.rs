@@ -24,7 +24,7 @@ pub fn advise<K>(config: &mut kinglet::Config<K>) {
     config.yields = false;
     config.polling = kinglet::Polling::Fixed {
         base: kinglet::time::Duration::from_millis(240000),
-        expecting: kinglet::time::Duration::from_millis(100),
+        fast_poll: kinglet::time::Duration::from_millis(100),
     };
 }
 
@@ -36,7 +36,7 @@ pub const CONNECTION: kinglet::tcp::ConnectionConfig = kinglet::tcp::ConnectionC
     receive_buffer: 628,
     initial_window: 1,
     window_limit: 2,
-    window_by_distance: true,
+    window_by_hops: true,
     ack_every: 1,
     ack_rate_request: true,
     delayed_ack: kinglet::time::Duration::from_millis(0),
@@ -58,7 +58,7 @@ pub const CONNECTION: kinglet::tcp::ConnectionConfig = kinglet::tcp::ConnectionC
 /// For `Aoded::new`, with the node's role.
 pub const AODV: kinglet::aodv::Config = kinglet::aodv::Config {
     metric: kinglet::aodv::Metric::HopCount,
-    doubts: false,
+    link_probes: false,
     ..kinglet::aodv::Config::OFF
 };
 
