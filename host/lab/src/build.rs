@@ -299,7 +299,8 @@ fn stack(
         let own = InterfaceAddress { address, prefix_len: 64 };
         interface.add_address(own).expect("the profile has room for an address");
     }
-    let reported = !scenario.contexts_advertised || node == scenario.root();
+    let is_given = !(scenario.contexts_advertised || scenario.mesh_addresses);
+    let reported = is_given || node == scenario.root();
     for (number, context) in (0..).zip(contexts(scenario)).filter(|_| reported) {
         interface.set_context(number, context).expect("the profile has room for all");
     }
@@ -313,9 +314,14 @@ fn stack(
     stack
 }
 
-/// Returns true if a node has no address until RPL assigns one.
+/// Returns true if a node has no address until routing assigns one.
 fn takes_address(scenario: &Scenario, node: NodeId) -> bool {
-    scenario.routing == Routing::Rpl && scenario.rpl.addresses && node != scenario.root()
+    let assigns = match scenario.routing {
+        Routing::Rpl => scenario.rpl.addresses,
+        Routing::Mesh => scenario.mesh_addresses,
+        _ => false,
+    };
+    assigns && node != scenario.root()
 }
 
 /// The 6LoWPAN contexts (RFC 6282 §3.1.2): those of the scenario, or by default the mesh prefix and
@@ -340,7 +346,14 @@ fn learning<K: Copy>(
         Routing::Mesh => {
             let parent = place.parent.map(short_of);
             let mesh = mesh::Config { role: mesh_role(place.role), parent, ..mesh::Config::OFF };
-            Learning::Mesh(Box::new(Meshed::new(config, mesh, scenario.prefix.mesh())))
+            let prefix = scenario.prefix.mesh();
+            let mut mesh = Box::new(Meshed::new(config, mesh, prefix));
+            if scenario.mesh_addresses && node == scenario.root() {
+                let contexts = (0..).zip(contexts(scenario));
+                let contexts: Vec<_> = contexts.filter_map(|(id, it)| Some((id, it?))).collect();
+                mesh.announce(Instant::ZERO, prefix, &contexts).expect("checked with the scenario");
+            }
+            Learning::Mesh(mesh)
         }
         Routing::Rpl => {
             let role = if scenario.root() == node {

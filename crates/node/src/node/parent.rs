@@ -32,7 +32,8 @@ impl<P: Profile> Node<P> {
         self.has_parent = parent.is_some();
         self.net.discovery_mut().prefer(now, parent.map(Address::Short));
         if Self::ASKS {
-            let asks = parent.filter(|_| !self.mac.config().rx_on_when_idle);
+            // Its receiver may be on at present, as routing awaits a response.
+            let asks = parent.filter(|_| self.sleeps);
             self.poller.set_parent(now, asks);
             let _ = self.mac.set_parent(now, asks.map(Address::Short));
         }

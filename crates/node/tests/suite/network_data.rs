@@ -65,7 +65,7 @@ fn nodes_get_addresses_and_contexts_and_talk_tcp() {
         };
         assert!(world.run(Duration::from_secs(60), |_, nodes| all(nodes)), "seed {seed}");
         let leaf = &world.nodes[LAST];
-        assert_eq!(leaf.attachment(), Attachment::Attached);
+        assert_eq!((leaf.attachment(), leaf.parent()), (Attachment::Attached, Some(3)));
         assert_eq!(context(leaf, 0), Some(sixty_four(PREFIX)));
         assert_eq!(context(leaf, 3), Some(host));
         world.nodes[0].streams().listen(80, ListenConfig::default()).unwrap();

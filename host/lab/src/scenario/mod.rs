@@ -105,6 +105,8 @@ pub struct Scenario {
     pub contexts: Option<[Option<Context>; CONTEXTS]>,
     /// Only the border router has the contexts at the start.
     pub contexts_advertised: bool,
+    /// Nodes of a mesh get the prefix of their address and the contexts from the border router.
+    pub mesh_addresses: bool,
     /// A relay defers its own segments in favour of relayed ones.
     pub relays_yield: bool,
     /// Longest hop of static routes, in metres.
@@ -171,6 +173,7 @@ impl Default for Scenario {
             listener_reports: false,
             contexts: None,
             contexts_advertised: false,
+            mesh_addresses: false,
             relays_yield: true,
             hop_m: topology::ANY_HOP_M,
             tcp: Tcp::default(),

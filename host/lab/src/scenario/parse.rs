@@ -11,8 +11,12 @@ use super::{
     Fault, Flow, FlowKind, HostCost, Link, Mss, NodeId, NodePlace, Pairs, Propagation, Radio,
     RadioProfile, Role, Route, Routing, Scenario, Tcp, Tunnel, Wake, Wire,
 };
+use kinglet::mesh::MAX_DATA;
 use kinglet::wire::sixlowpan::Context;
 use std::path::Path;
+
+/// Octets of the prefix of the addresses in the network data of a mesh.
+const PREFIX_OCTETS: usize = 8;
 
 pub(super) fn scenario(file: &Path, text: &str) -> Result<Scenario> {
     let upgraded = upgrade(file, text)?;
@@ -201,6 +205,15 @@ fn net(table: Option<Reader<'_>>, scenario: &mut Scenario) -> Result<()> {
     }
     for table in t.tables("context")? {
         context(table, scenario.contexts.get_or_insert_default())?;
+    }
+    let octets = |context: &Context| 2 + usize::from(context.len.div_ceil(8));
+    let contexts: usize = scenario.contexts.iter().flatten().flatten().map(octets).sum();
+    if scenario.mesh_addresses && PREFIX_OCTETS + contexts > MAX_DATA {
+        let message = format!(
+            "the contexts take {contexts} octets, and a message of the mesh has room for {}",
+            MAX_DATA - PREFIX_OCTETS
+        );
+        return Err(t.error_at("mesh_addresses", message));
     }
     t.finish()
 }

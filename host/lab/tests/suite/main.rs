@@ -15,6 +15,7 @@ mod http;
 mod lines;
 mod links;
 mod mesh;
+mod mesh_addresses;
 mod peers;
 mod records;
 mod restarts;

@@ -150,6 +150,13 @@ pub(in crate::scenario) const NET: &[Key<Scenario>] = &[
          them (6CO)",
     ),
     Key::<Scenario>::new(
+        "mesh_addresses",
+        flag!(mesh_addresses),
+        "the border router, or node 0 if there is none, announces prefix and contexts; the other \
+         nodes have neither address nor contexts until they get them from the mesh",
+    )
+    .needs("routing = \"mesh\""),
+    Key::<Scenario>::new(
         "mtu",
         whole!(1280..=1552, net.mtu: u16),
         "octets of the longest IPv6 packet in the mesh; the host's packets of 1500 octets then \
