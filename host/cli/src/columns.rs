@@ -1,7 +1,7 @@
 //! The columns that the rows of a sweep can have, known before the first run.
 
 use crate::exit::Failure;
-use kinglet_lab::run::{Options, Reasons, RunResult, run};
+use kinglet_lab::run::{Options, Reasons, RunResult, renamed, run};
 use kinglet_lab::scenario::{Flow, FlowKind, Role, Routing, Scenario, nearest};
 use kinglet_lab::sweep::{Record, columns_of};
 use serde_json::Value;
@@ -16,6 +16,9 @@ pub(crate) fn check(option: &str, column: &str) -> Result<(), Failure> {
     let names = names();
     if names.iter().any(|name| name == column) {
         return Ok(());
+    }
+    if let Some(new) = renamed::column(column) {
+        return Err(Failure::usage(format!("{option} {column}: its name is `{new}` now")));
     }
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let hint = match nearest(column, &names) {
@@ -113,6 +116,9 @@ mod tests {
             ("nodes.rpl.dioss.mean", "did you mean `nodes.rpl.dios.mean`?"),
             ("wall_seconds", "did you mean `sim_seconds`?"),
             ("zebra", "SWEEPS.md"),
+            ("nodes.aodv.strays.max", "its name is `nodes.aodv.no_route.max` now"),
+            ("timeout_causes.lone", "its name is `timeout_causes.single_segment` now"),
+            ("decided", "its name is `outcome_known` now"),
             ("kind", "not a column with numbers"),
         ] {
             let message = check("--effects", column).unwrap_err().message;

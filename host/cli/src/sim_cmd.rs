@@ -138,8 +138,8 @@ pub(crate) fn run(args: &Args) -> Result<Code, Failure> {
 /// Prints the dead flows to standard error; without `--json` a table has them.
 fn note_dead(result: &RunResult) {
     for (index, flow) in result.flows.iter().enumerate() {
-        if let Some(because) = &flow.because {
-            note(&format!("flow {index} ({}) is dead: {because}", flow.kind));
+        if let Some(explanation) = &flow.explanation {
+            note(&format!("flow {index} ({}) is dead: {explanation}", flow.kind));
         }
     }
 }

@@ -59,7 +59,10 @@ pub(crate) fn run(args: &Args) -> Result<Code, Failure> {
     }
     let changed = reports.iter().any(|report| !report.changes.is_empty());
     if args.json {
-        let record = |Report { file, changes, .. }: &Report<'_>| serde_json::json!({ "file": file.to_string_lossy(), "changes": changes });
+        let record = |Report { file, changes, .. }: &Report<'_>| {
+            let file = file.to_string_lossy();
+            serde_json::json!({ "file": file, "changes": changes })
+        };
         let records: Vec<_> = reports.iter().map(record).collect();
         say(&format!("{:#}\n", serde_json::json!(records)));
     } else {

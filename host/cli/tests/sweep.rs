@@ -72,8 +72,8 @@ fn rows_are_the_same_octets_with_any_number_of_threads() {
         assert!(place.read(one) == place.read(three), "{one} and {three} differ");
     }
     let text = String::from_utf8(place.read("one.csv")).unwrap();
-    let begins =
-        "tcp.send_buffer_segments,flow.0.from,seed,flow,kind,from,to,state,reason,because,bytes,";
+    let begins = "tcp.send_buffer_segments,flow.0.from,seed,flow,kind,from,to,state,reason,\
+                  explanation,bytes,";
     assert!(text.starts_with(begins), "{text}");
     assert_eq!(text.lines().count(), 13);
     assert!(text.lines().nth(1).unwrap().starts_with("1,1,1,0,tcp-bulk,1,0,"), "{text}");

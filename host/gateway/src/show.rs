@@ -367,9 +367,9 @@ fn waiting(queue: &BorderResult) -> String {
     format!(
         "border queue: {} wait, at most {}, {:.0} ms; {} passed on, {} dropped",
         queue.waiting,
-        queue.most,
+        queue.peak,
         queue.longest_ms,
-        count(queue.passed.into(), 6),
+        count(queue.dequeued.into(), 6),
         count(queue.dropped.into(), 6)
     )
 }

@@ -12,6 +12,7 @@ mod pairs;
 mod pip;
 mod power;
 pub(crate) mod reasons;
+pub mod renamed;
 pub(crate) mod result;
 mod samples;
 mod simulation;
@@ -172,10 +173,10 @@ mod tests {
             queues[0]
         };
         let queue = of(&scenario).expect("there is one");
-        assert!(queue.passed > 100 && queue.dropped > 0 && queue.longest_ms > 1.0, "{queue:?}");
-        assert_eq!(queue.most, 2);
-        let known = queue.passed + queue.dropped + queue.waiting as u32;
-        assert_eq!(queue.taken, known, "{queue:?}");
+        assert!(queue.dequeued > 100 && queue.dropped > 0 && queue.longest_ms > 1.0, "{queue:?}");
+        assert_eq!(queue.peak, 2);
+        let known = queue.dequeued + queue.dropped + queue.waiting as u32;
+        assert_eq!(queue.queued, known, "{queue:?}");
         scenario.net.border = BorderPolicy::Shared;
         assert_eq!(of(&scenario), None);
         scenario.net.border = BorderPolicy::Fair;

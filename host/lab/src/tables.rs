@@ -54,7 +54,7 @@ pub fn text(result: &RunResult, reasons: bool) -> String {
 
 /// The number of lost relations, and the first of them; empty if there are none.
 fn first_losses(result: &RunResult) -> String {
-    let count = result.losses.len() as u64 + result.losses_left_out.unwrap_or(0);
+    let count = result.losses.len() as u64 + result.losses_omitted.unwrap_or(0);
     if count == 0 {
         return String::new();
     }
@@ -120,7 +120,12 @@ fn flows(result: &RunResult) -> Table {
 
 fn dead(result: &RunResult) -> Table {
     let row = |(index, flow): (usize, &FlowResult)| {
-        Some(vec![flow.because.clone()?, index.to_string(), flow.from.to_string(), shown(flow.to)])
+        Some(vec![
+            flow.explanation.clone()?,
+            index.to_string(),
+            flow.from.to_string(),
+            shown(flow.to),
+        ])
     };
     let rows = result.flows.iter().enumerate().filter_map(row);
     table("dead flows", vec![REASON, "flow", "from", "to"], rows)
@@ -210,41 +215,42 @@ fn losses(result: &RunResult) -> Table {
 
 fn border_queue(result: &RunResult) -> Table {
     let row = |node: &crate::run::NodeResult| {
-        let BorderResult { taken, passed, dropped, waiting, most, longest_ms } =
+        let BorderResult { queued, dequeued, dropped, waiting, peak, longest_ms } =
             node.border_queue?;
         let mut row = vec![node.id.to_string()];
-        row.extend([taken, passed, dropped].map(|count| count.to_string()));
-        row.extend([waiting.to_string(), most.to_string(), format!("{longest_ms:.1}")]);
+        row.extend([queued, dequeued, dropped].map(|count| count.to_string()));
+        row.extend([waiting.to_string(), peak.to_string(), format!("{longest_ms:.1}")]);
         Some(row)
     };
-    let head = ["node", "taken", "passed on", "dropped", "waiting", "at most", "longest wait, ms"];
+    let head = ["node", "queued", "dequeued", "dropped", "waiting", "peak", "longest wait, ms"];
     table("packets from the host", head.to_vec(), result.nodes.iter().filter_map(row))
 }
 
 fn strobes(result: &RunResult) -> Table {
     let row = |node: &crate::run::NodeResult| {
-        let StrobeResult { all, in_bursts, at_once, failed, busy, answers } = node.strobes?;
-        let counts = [all, all - in_bursts, at_once, failed, busy, answers];
+        let StrobeResult { all, in_bursts, acked_at_first, failed, busy, responses } =
+            node.strobes?;
+        let counts = [all, all - in_bursts, acked_at_first, failed, busy, responses];
         let counts = counts.into_iter().map(|count| count.to_string());
         Some([node.id.to_string()].into_iter().chain(counts).collect())
     };
     let head =
-        ["node", "all", "begin bursts", "heard at once", "not heard", "channel busy", "answers"];
+        ["node", "all", "begin bursts", "acked at first", "failed", "channel busy", "responses"];
     table("strobes", head.to_vec(), result.nodes.iter().filter_map(row))
 }
 
 fn flashes(result: &RunResult) -> Table {
     let row = |node: &crate::run::NodeResult| {
-        let FlashResult { written, read, erased, most, reading, writing, mj } = node.flash?;
+        let FlashResult { written, read, erased, peak, reading, writing, mj } = node.flash?;
         let mut row = vec![node.id.to_string()];
         row.extend([written, read, erased].map(|count| count.to_string()));
-        row.push(most.to_string());
+        row.push(peak.to_string());
         row.extend([100.0 * reading, 100.0 * writing].map(|share| format!("{share:.3}")));
         row.push(format!("{mj:.1}"));
         Some(row)
     };
     let head =
-        ["node", "written", "read", "erased", "at most waiting", "reading, %", "writing, %", "mJ"];
+        ["node", "written", "read", "erased", "peak waiting", "reading, %", "writing, %", "mJ"];
     table("frames in flash", head.to_vec(), result.nodes.iter().filter_map(row))
 }
 
@@ -373,8 +379,9 @@ mod tests {
     #[test]
     fn the_queue_of_a_border_router_has_a_table_between_nodes_and_radios() {
         let mut result = result();
-        let (taken, passed, dropped, most) = (90, 80, 7, 32);
-        let queue = BorderResult { taken, passed, dropped, waiting: 3, most, longest_ms: 812.44 };
+        let (queued, dequeued, dropped, peak) = (90, 80, 7, 32);
+        let queue =
+            BorderResult { queued, dequeued, dropped, waiting: 3, peak, longest_ms: 812.44 };
         result.nodes[0].border_queue = Some(queue);
         let table = &of_run(&result)[4];
         assert_eq!((table.title, table.head.len()), ("packets from the host", 7));
@@ -389,7 +396,7 @@ mod tests {
             at_s,
             node: 3,
             loss: kinglet_sim::trace::Loss {
-                what: "parent",
+                relation: "parent",
                 address,
                 reasons: Clone::clone(&reasons),
             },
@@ -397,7 +404,7 @@ mod tests {
         let mut result = result();
         assert!(!text(&result, false).contains("lost parent"));
         result.losses = [61.0, 62.0, 63.0, 64.0].map(lost).to_vec();
-        result.losses_left_out = Some(2);
+        result.losses_omitted = Some(2);
         let (short, long) = (text(&result, false), text(&result, true));
         assert!(short.contains("and others: 6; --reasons lists all\n"), "{short}");
         assert!(short.contains("      63 s  node 3 lost parent ::1; mac no_ack 4\n"), "{short}");
@@ -412,7 +419,7 @@ mod tests {
         let mut result = result();
         let (reading, writing, mj) = (0.012_34, 0.2, 5.25);
         result.nodes[0].flash =
-            Some(FlashResult { written: 9, read: 8, erased: 1, most: 40, reading, writing, mj });
+            Some(FlashResult { written: 9, read: 8, erased: 1, peak: 40, reading, writing, mj });
         let table = &of_run(&result)[4];
         assert_eq!((table.title, table.head.len()), ("frames in flash", 8));
         assert_eq!(table.rows, [["3", "9", "8", "1", "40", "1.234", "20.000", "5.2"]]);
@@ -423,13 +430,13 @@ mod tests {
         let mut result = result();
         let power = &mut result.nodes[0].power;
         power.receive = Spent { seconds: 2.0, mj: 120.5 };
-        power.rest = Spent { seconds: 98.0, mj: 0.25 };
+        power.sleep = Spent { seconds: 98.0, mj: 0.25 };
         result.nodes[0].mj_per_frame = Some(0.5);
         let tables = of_run(&result);
         let [.., time, energy] = &tables[..] else { panic!("two at the end: {tables:?}") };
-        assert_eq!(time.head, ["node", "receive", "rest"]);
+        assert_eq!(time.head, ["node", "receive", "sleep"]);
         assert_eq!(time.rows, [["3", "2.000", "98.000"]]);
-        assert_eq!(energy.head, ["node", "receive", "rest", "sum", "a frame sent"]);
+        assert_eq!(energy.head, ["node", "receive", "sleep", "sum", "a frame sent"]);
         assert_eq!(energy.rows, [["3", "120.50", "0.25", "120.75", "0.500"]]);
     }
 

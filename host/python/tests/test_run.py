@@ -39,7 +39,7 @@ def test_a_run_says_in_a_line_whether_flows_are_dead_and_what_was_lost(
     run = kinglet.run({**line, "flow": [*line["flow"], nowhere]})
     assert repr(run).endswith("3 nodes, 2 flows, 1 dead)") and len(repr(run)) < 80
     assert list(run.flows["state"]) == ["open", "dead"]
-    assert "no flow of the scenario listens" in list(run.flows["because"])[1]
+    assert "no flow of the scenario listens" in list(run.flows["explanation"])[1]
     assert list(run.flows["segment_loss"].isna()) == [False, True]
     lost = run.reasons.set_index(["id", "layer", "reason"])["count"]
     assert lost[(2, "net", "port")] > 0

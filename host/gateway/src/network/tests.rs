@@ -133,11 +133,11 @@ fn packets_of_this_machine_wait_in_a_queue_that_counts_them() {
     let ping = echo_request(mote(3), 64, &[7; 500]);
     (0..5).for_each(|_| mesh.handle_host_packet(End::Border, &ping));
     let queue = mesh.border_queue().expect("there is one");
-    assert_eq!((queue.taken, queue.most), (5, 2), "{queue:?}");
+    assert_eq!((queue.queued, queue.peak), (5, 2), "{queue:?}");
     assert!(queue.dropped > 0 && queue.waiting > 0, "{queue:?}");
     mesh.run_until(mesh.now() + Duration::from_secs(2));
     let later = mesh.border_queue().expect("there is one");
-    assert_eq!((later.passed, later.waiting), (5 - queue.dropped, 0), "{later:?}");
+    assert_eq!((later.dequeued, later.waiting), (5 - queue.dropped, 0), "{later:?}");
     assert!(later.longest_ms > 1.0, "{later:?}");
     let shared = format!("{LINE}[net]\nborder_queue = \"shared\"\n");
     assert_eq!(Mesh::new(&scenario(&shared)).unwrap().border_queue(), None);
@@ -463,7 +463,7 @@ fn a_node_that_is_cut_off_loses_its_parent() {
         mesh.run_until(mesh.now() + Duration::from_millis(200));
         lost.extend(mesh.losses());
     }
-    let parent = lost.iter().find(|lost| lost.node == 1 && lost.loss.what == "parent");
+    let parent = lost.iter().find(|lost| lost.node == 1 && lost.loss.relation == "parent");
     let parent = parent.unwrap_or_else(|| panic!("{lost:?}"));
     assert!(parent.at_s > 5.5 && parent.at_s < 120.0, "{parent:?}");
     assert!(parent.loss.reasons.contains_key("mac"), "{parent:?}");

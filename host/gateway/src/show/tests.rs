@@ -57,9 +57,9 @@ fn row(node: u32, role: Role, frames: u64) -> Row {
 
 /// Returns these nodes, and a queue at the border router with large counters.
 fn look(nodes: impl Into<Vec<Row>>) -> Look {
-    let (taken, passed, dropped) = (u32::MAX, u32::MAX - 9_999_999, 9_999_987);
+    let (queued, dequeued, dropped) = (u32::MAX, u32::MAX - 9_999_999, 9_999_987);
     let queue =
-        BorderResult { taken, passed, dropped, waiting: 12, most: 32, longest_ms: 98_765.4 };
+        BorderResult { queued, dequeued, dropped, waiting: 12, peak: 32, longest_ms: 98_765.4 };
     Look {
         border_queue: Some(queue),
         policy: Drops::default(),
@@ -249,13 +249,13 @@ fn lines_of_flows_and_losses_have_the_form_of_a_simulation() {
     );
     assert!(value["flows"][0]["goodput_kbps"].is_null(), "{value}");
     let loss = kinglet_sim::trace::Loss {
-        what: "parent",
+        relation: "parent",
         address: Ipv6Addr::LOCALHOST,
         reasons: [("mac", [("no_ack".to_owned(), 4)].into())].into(),
     };
     let lost = &LossResult { at_s: 7.0, node: 3, loss };
     let value = serde_json::to_value(Lost { event: "lost", lost }).unwrap();
     assert_eq!((&value["event"], &value["node"]), (&"lost".into(), &3.into()));
-    assert_eq!((&value["what"], &value["address"]), (&"parent".into(), &"::1".into()));
+    assert_eq!((&value["relation"], &value["address"]), (&"parent".into(), &"::1".into()));
     assert_eq!(value["reasons"]["mac"]["no_ack"], 4);
 }

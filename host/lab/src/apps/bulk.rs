@@ -27,13 +27,13 @@ pub struct TimeoutCauses {
     /// During the repair of a loss: a retransmission or its acknowledgement was lost.
     pub repair: u32,
     /// With one segment in flight, so that no later segment could reveal its loss.
-    pub lone: u32,
+    pub single_segment: u32,
     /// With several segments in flight and none of them known to have arrived.
-    pub silence: u32,
+    pub no_feedback: u32,
     /// With several segments in flight and some of them known to have arrived.
     pub other: u32,
     /// Expiries of any kind without a loss: the acknowledgement was only late.
-    pub needless: u32,
+    pub spurious: u32,
 }
 
 impl TimeoutCauses {
@@ -43,13 +43,13 @@ impl TimeoutCauses {
         let cause = match before.repair {
             _ if before.state == State::SynSent => &mut self.handshake,
             Repair::Fast | Repair::Timeout => &mut self.repair,
-            _ if before.bytes_in_flight <= before.mss => &mut self.lone,
-            _ if before.bytes_sacked == 0 => &mut self.silence,
+            _ if before.bytes_in_flight <= before.mss => &mut self.single_segment,
+            _ if before.bytes_sacked == 0 => &mut self.no_feedback,
             _ => &mut self.other,
         };
         *cause += expired;
         if before.repair == Repair::Timeout {
-            self.needless += u32::from(now.counters.undone.wrapping_sub(before.counters.undone));
+            self.spurious += u32::from(now.counters.undone.wrapping_sub(before.counters.undone));
         }
     }
 }

@@ -122,22 +122,26 @@ const FEW_LOSSES_MS: [u32; 4] = [20, 40, 60, 100];
 
 fn timeouts(t: &Table<'_>) -> Option<Finding> {
     let sum = |metric: &str| {
-        // FreeBSD counts a timeout as needless if an acknowledgement comes soon, even if data was
+        // FreeBSD counts a timeout as spurious if an acknowledgement comes soon, even if data was
         // lost.
         let at = |d: u32| t.mean(&format!("d_ms={d} stack=kinglet"), metric);
         FEW_LOSSES_MS.into_iter().map(at).sum::<Option<f64>>()
     };
-    let (all, needless) = (sum("timeouts")?, sum("timeouts_needless")?);
-    let causes = ["handshake", "repair", "lone", "silence", "other"];
+    let (all, spurious) = (sum("timeouts")?, sum("timeouts_spurious")?);
+    let causes = ["handshake", "repair", "single_segment", "no_feedback", "other"];
     let mut parts = Vec::new();
     for cause in causes {
-        parts.push(format!("{cause} {:.1}", sum(&format!("timeouts_{cause}"))?));
+        parts.push(format!(
+            "{} {:.1}",
+            cause.replace('_', " "),
+            sum(&format!("timeouts_{cause}"))?
+        ));
     }
     let compared = format!(
-        "found needless, of {all:.1} in half an hour each at d = 20, 40, 60 and 100 ms: {}",
+        "found spurious, of {all:.1} in half an hour each at d = 20, 40, 60 and 100 ms: {}",
         parts.join(", ")
     );
-    let share = needless / all.max(f64::MIN_POSITIVE) * 100.0;
+    let share = spurious / all.max(f64::MIN_POSITIVE) * 100.0;
     Bounds::default().above("%", share, 50.0).found(share, compared)
 }
 
@@ -342,13 +346,13 @@ mod tests {
 
     #[test]
     fn timeouts_that_something_was_lost_for_fail() {
-        let of = |needless: f64| {
+        let of = |spurious: f64| {
             let rows = super::FEW_LOSSES_MS.map(|d| {
                 let label = format!("d_ms={d} stack=kinglet");
-                let causes = ["handshake", "repair", "lone", "silence", "other"];
+                let causes = ["handshake", "repair", "single_segment", "no_feedback", "other"];
                 let mut rows: Vec<Row> =
                     causes.map(|cause| row(&label, &format!("timeouts_{cause}"), 0.2)).into();
-                rows.push(row(&label, "timeouts_needless", needless));
+                rows.push(row(&label, "timeouts_spurious", spurious));
                 rows.push(row(&label, "timeouts", 1.0));
                 rows
             });

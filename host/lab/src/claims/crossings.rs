@@ -196,7 +196,7 @@ fn ours_two_bulks(t: &Table<'_>) -> Option<Finding> {
 fn timeline(t: &Table<'_>) -> Option<Finding> {
     let of = |metric| t.mean("paper", metric);
     let (before, during, after) = (of("before")?, of("during")?, of("after")?);
-    let resent = of("resent")?;
+    let resent = of("retransmitted")?;
     Bounds::default()
         .within("times what is left during interference", before / during, (5.0, 20.0))
         .above("after it, of before", after / before, 0.8)

@@ -453,7 +453,7 @@ fn link_failure(t: &Table<'_>) -> Option<Finding> {
     let mut bounds = Bounds::default().at_least("% fewer repairs with window 8", fewer, 80.0);
     let mut found = Vec::new();
     for window in [2, 8] {
-        let around = |name: &str| at(&format!("{name} cwl={window} a relay dies"), "around");
+        let around = |name: &str| at(&format!("{name} cwl={window} a relay dies"), "recovery");
         let (at_once, doubts) = (around("at-once")?, around("doubts")?);
         let what = format!("s to a route around a failed relay, window {window}");
         bounds = bounds.at_most(&what, doubts, at_once);

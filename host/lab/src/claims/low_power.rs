@@ -302,17 +302,18 @@ fn retransmissions(t: &Table<'_>) -> Option<Finding> {
     let (mut others, mut all) = (0.0, 0.0);
     for loss in [3, 6, 9, 12, 15, 18, 21] {
         let (resent, timeouts) =
-            (at_loss(t, "tcp", loss, "resent")?, at_loss(t, "tcp", loss, "by_timeout")?);
+            (at_loss(t, "tcp", loss, "retransmitted")?, at_loss(t, "tcp", loss, "by_timeout")?);
         others += resent - timeouts;
         all += resent;
     }
-    let (tcp, coap) = (at_loss(t, "tcp", 21, "resent")?, at_loss(t, "coap", 21, "resent")?);
+    let (tcp, coap) =
+        (at_loss(t, "tcp", 21, "retransmitted")?, at_loss(t, "coap", 21, "retransmitted")?);
     let share = others / all * 100.0;
     let compared = format!("over all losses; at 21 % TCP {tcp:.0}, CoAP {coap:.0} an hour");
     Bounds::default()
         .above("not by timeouts, an hour", others, 0.0)
         .below("per cent not by timeouts", share, 50.0)
-        .below("resent by TCP", tcp, coap)
+        .below("retransmitted by TCP", tcp, coap)
         .found(share, compared)
 }
 
@@ -357,7 +358,7 @@ fn cocoa_estimate(t: &Table<'_>) -> Option<Finding> {
 
 fn answers_lost(t: &Table<'_>) -> Option<Finding> {
     let share = |protocol: &str, loss: u32| {
-        t.mean(&format!("{protocol} answers_lost={loss}"), "resent_share")
+        t.mean(&format!("{protocol} answers_lost={loss}"), "retransmitted_share")
     };
     let mut holds = true;
     for loss in [6, 9, 12] {

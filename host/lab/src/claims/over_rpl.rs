@@ -343,7 +343,7 @@ fn route_lifetime(t: &Table<'_>) -> Option<Finding> {
 }
 
 fn headline(t: &Table<'_>) -> Option<Finding> {
-    let [udp_down, udp_up, down, up] = heavy(t, CASES, "throughput_least")?;
+    let [udp_down, udp_up, down, up] = heavy(t, CASES, "throughput_min")?;
     let worst = (down / udp_down).max(up / udp_up);
     Bounds::default().below("TCP's worst node of UDP's", worst, 0.7).found(
         worst * 100.0,
@@ -379,7 +379,7 @@ fn ours_deeper(t: &Table<'_>) -> Option<Finding> {
     const TREE: &str = " hops=7";
     let [down, up] = ours(t, "fairness", TREE)?;
     let [mean_down, mean_up] = ours(t, "throughput", TREE)?;
-    let [least_down, least_up] = ours(t, "throughput_least", TREE)?;
+    let [least_down, least_up] = ours(t, "throughput_min", TREE)?;
     Bounds::default()
         .at_least("index, the lesser way", up.min(down), 90.0)
         .at_least("worst node of the mean, up", least_up / mean_up, 0.5)

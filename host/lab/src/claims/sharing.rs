@@ -147,12 +147,12 @@ fn worst(
 fn load(t: &Table<'_>) -> Option<Finding> {
     let mut least = (f64::INFINITY, String::new());
     let mut radio: f64 = 0.0;
-    for paper in t.all("reliability_least") {
+    for paper in t.all("reliability_min") {
         let Some(rate) = paper.label.strip_prefix("tcp ") else { continue };
         let on = t.mean(&paper.label, "radio_duty_cycle")?;
         for method in ["kinglet tcp", "kinglet tcp host=linux"] {
             let label = format!("{method} {rate}");
-            let ours = t.row(&label, "reliability_least")?;
+            let ours = t.row(&label, "reliability_min")?;
             // If both lose almost nothing, seeds differ by more than the settings do.
             let noise = ours.ci95.unwrap_or(0.0).min(paper.ci95.unwrap_or(0.0));
             let more = ours.mean + noise - paper.mean;

@@ -40,15 +40,15 @@ const LINE: &[Metric] = &[
     Metric::GoodputOf(3),
     Metric::GoodputOf(4),
     Metric::SegmentLossOfAll,
-    Metric::Repeats,
+    Metric::RetransmissionsPerLoss,
 ];
 const GRID: &[Metric] = &[
     Metric::GoodputSum,
-    Metric::GoodputLeast,
+    Metric::GoodputMin,
     Metric::FairnessOfFlows,
     Metric::Starved,
     Metric::SegmentLossOfAll,
-    Metric::Repeats,
+    Metric::RetransmissionsPerLoss,
 ];
 /// Name in labels, hops of the sources, and whether the host sends to them too.
 const SOURCES: [(&str, &[u32], bool); 3] =

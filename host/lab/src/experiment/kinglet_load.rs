@@ -27,10 +27,10 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
 };
 
 const METRICS: &[Metric] = &[
-    Metric::ReliabilityLeast(TCP),
+    Metric::ReliabilityMin(TCP),
     Metric::Reliability(TCP),
     Metric::RadioDutyCycle(TCP),
-    Metric::ResentShare(TCP),
+    Metric::RetransmittedShare(TCP),
 ];
 /// Readings per second.
 const RATES: [u32; 6] = [1, 2, 3, 4, 5, 6];
@@ -77,7 +77,7 @@ fn scenario(effort: Effort, settings: Settings, host: HostTcp, rate: u32) -> Sce
 
 fn figures(result: &ExperimentResult) -> Vec<Figure> {
     let x = "readings a second and leaf";
-    let worst = curves(&result.rows, "reliability_least", "Delivered by the worst leaf", x);
+    let worst = curves(&result.rows, "reliability_min", "Delivered by the worst leaf", x);
     let radio = curves(&result.rows, "radio_duty_cycle", "Share of time with the radio on", x);
     [worst, radio].into_iter().flatten().collect()
 }

@@ -23,7 +23,7 @@ pub enum Metric {
     /// The same of all flows together.
     GoodputSum,
     /// Goodput of the flow that gets least.
-    GoodputLeast,
+    GoodputMin,
     /// Goodput of the flow with this number, from 0 to 4.
     GoodputOf(u8),
     /// Jain's index of the goodput of all flows over the whole run, %.
@@ -31,7 +31,7 @@ pub enum Metric {
     /// Flows that get less than 0.1 kb/s, which is less than a segment in half a minute.
     Starved,
     /// Retransmitted segments of all flows for each segment that was lost.
-    Repeats,
+    RetransmissionsPerLoss,
     /// TCP segments lost in spite of link retries, %.
     SegmentLoss,
     /// The same of all flows together.
@@ -74,7 +74,7 @@ pub enum Metric {
     /// Received readings as a share of those whose fate is known, by carrier; %.
     Reliability(Carrier),
     /// The same of the sensor with the lowest share.
-    ReliabilityLeast(Carrier),
+    ReliabilityMin(Carrier),
     /// Share of time with a sensor's radio on, mean over sensors with this carrier; %.
     RadioDutyCycle(Carrier),
     /// The same in one hour of the simulation, counted from 0; %.
@@ -102,12 +102,12 @@ pub enum Metric {
     /// Mean of the values from which a sensor's initial timeouts are drawn, ms.
     TimeoutOf(Carrier),
     /// Messages or segments that a sensor retransmitted, per hour.
-    Resent(Carrier),
+    Retransmitted(Carrier),
     /// Those retransmitted because a timer expired, per hour.
-    ResentByTimeout(Carrier),
+    RetransmittedByTimeout(Carrier),
     /// Retransmissions of a sensor in relation to the messages or segments sent for the first time;
     /// %.
-    ResentShare(Carrier),
+    RetransmittedShare(Carrier),
     /// Goodput of sensors in intervals of 40 s: median over flows and intervals, kb/s.
     Median,
     /// The same: lower quartile.
@@ -124,7 +124,7 @@ pub enum Metric {
     FramesFailed,
     /// Time from the dispatch of a request to its complete response: the 1 % quantile, ms. It
     /// stands for the shortest, but excludes requests that profited from the previous one.
-    LatencyLeast,
+    LatencyP1,
     /// The same, first quartile, ms.
     LatencyFirstQuartile,
     /// The same, median, ms.
@@ -132,7 +132,7 @@ pub enum Metric {
     /// The same, third quartile, ms.
     LatencyThirdQuartile,
     /// Requests with a response, per hour.
-    Answers,
+    Responses,
     /// Share of time with the radio of the requested leaf on; %.
     ServerDutyCycle,
     /// The same for one cause; %.
@@ -155,7 +155,7 @@ impl Metric {
         match self {
             Metric::Goodput => "goodput",
             Metric::GoodputSum => "goodput_sum",
-            Metric::GoodputLeast => "goodput_least",
+            Metric::GoodputMin => "goodput_min",
             Metric::GoodputOf(0) => "goodput_first",
             Metric::GoodputOf(1) => "goodput_second",
             Metric::GoodputOf(2) => "goodput_third",
@@ -163,7 +163,7 @@ impl Metric {
             Metric::GoodputOf(_) => "goodput_fifth",
             Metric::FairnessOfFlows => "fairness",
             Metric::Starved => "starved",
-            Metric::Repeats => "repeats",
+            Metric::RetransmissionsPerLoss => "retransmissions_per_loss",
             Metric::SegmentLoss | Metric::SegmentLossOfAll => "segment_loss",
             Metric::Rtt => "rtt",
             Metric::Frames => "frames",
@@ -183,7 +183,7 @@ impl Metric {
             Metric::CwndFull => "cwnd_full",
             Metric::Mss => "mss",
             Metric::Reliability(_) => "reliability",
-            Metric::ReliabilityLeast(_) => "reliability_least",
+            Metric::ReliabilityMin(_) => "reliability_min",
             Metric::RadioDutyCycle(_) => "radio_duty_cycle",
             Metric::RadioDutyCycleInHour(..) => "radio_duty_cycle_in_hour",
             Metric::RadioDutyCycleAtNight(_) => "radio_duty_cycle_night",
@@ -197,9 +197,9 @@ impl Metric {
             Metric::CpuWithoutCipher(_) => "cpu_without_cipher",
             Metric::RttOf(_) => "rtt",
             Metric::TimeoutOf(_) => "timeout",
-            Metric::Resent(_) => "resent",
-            Metric::ResentByTimeout(_) => "by_timeout",
-            Metric::ResentShare(_) => "resent_share",
+            Metric::Retransmitted(_) => "retransmitted",
+            Metric::RetransmittedByTimeout(_) => "by_timeout",
+            Metric::RetransmittedShare(_) => "retransmitted_share",
             Metric::Median => "goodput_median",
             Metric::LowerQuartile => "goodput_q1",
             Metric::UpperQuartile => "goodput_q3",
@@ -207,11 +207,11 @@ impl Metric {
             Metric::FairnessOfPairs => "fairness_of_pairs",
             Metric::QueueDrops => "queue_drops",
             Metric::FramesFailed => "frames_failed",
-            Metric::LatencyLeast => "latency_least",
+            Metric::LatencyP1 => "latency_p1",
             Metric::LatencyFirstQuartile => "latency_first_quartile",
             Metric::LatencyMedian => "latency_median",
             Metric::LatencyThirdQuartile => "latency_third_quartile",
-            Metric::Answers => "answers",
+            Metric::Responses => "responses",
             Metric::ServerDutyCycle => "radio_duty_cycle",
             Metric::ServerFor(cause) => of_cause(cause),
             Metric::Failed => "failed",
@@ -227,13 +227,13 @@ impl Metric {
         match self {
             Metric::Goodput
             | Metric::GoodputSum
-            | Metric::GoodputLeast
+            | Metric::GoodputMin
             | Metric::GoodputOf(_)
             | Metric::Median
             | Metric::LowerQuartile
             | Metric::UpperQuartile => "kb/s",
             Metric::Starved => "flows",
-            Metric::Repeats => "per loss",
+            Metric::RetransmissionsPerLoss => "ratio",
             Metric::SegmentLoss
             | Metric::SegmentLossOfAll
             | Metric::FairnessOfFlows
@@ -253,12 +253,12 @@ impl Metric {
             Metric::FastRetransmissions | Metric::Timeouts | Metric::TimeoutsOf(_) => "events",
             Metric::Mss => "B",
             Metric::Reliability(_)
-            | Metric::ReliabilityLeast(_)
+            | Metric::ReliabilityMin(_)
             | Metric::RadioDutyCycle(_)
             | Metric::RadioDutyCycleInHour(..)
             | Metric::RadioDutyCycleAtNight(_)
             | Metric::RadioDutyCycleAtWork(_)
-            | Metric::ResentShare(_)
+            | Metric::RetransmittedShare(_)
             | Metric::RadioFor(..)
             | Metric::ServerDutyCycle
             | Metric::ServerFor(_)
@@ -266,11 +266,11 @@ impl Metric {
             | Metric::RadioBetweenAttempts(_)
             | Metric::CpuDutyCycle(_)
             | Metric::CpuWithoutCipher(_) => "%",
-            Metric::Resent(_) | Metric::ResentByTimeout(_) => "per hour",
-            Metric::FramesSent(_) | Metric::Answers => "per hour",
+            Metric::Retransmitted(_) | Metric::RetransmittedByTimeout(_) => "per hour",
+            Metric::FramesSent(_) | Metric::Responses => "per hour",
             Metric::IndirectRetries(_) => "per frame",
             Metric::Fairness | Metric::FairnessOfPairs => "%",
-            Metric::LatencyLeast
+            Metric::LatencyP1
             | Metric::LatencyFirstQuartile
             | Metric::LatencyMedian
             | Metric::LatencyThirdQuartile => "ms",
@@ -312,11 +312,11 @@ impl Metric {
             Metric::FairnessOfPairs => Some(fairness(run, 2)? * 100.0),
             Metric::QueueDrops => Some(over_nodes(run, |n| n.queue_drops) as f64),
             Metric::FramesFailed => Some(over_nodes(run, |n| n.frames_failed) as f64),
-            Metric::LatencyLeast => stats::quantile(flow.latencies_ms(), 0.01),
+            Metric::LatencyP1 => stats::quantile(flow.latencies_ms(), 0.01),
             Metric::LatencyFirstQuartile => stats::quantile(flow.latencies_ms(), 0.25),
             Metric::LatencyMedian => stats::quantile(flow.latencies_ms(), 0.5),
             Metric::LatencyThirdQuartile => stats::quantile(flow.latencies_ms(), 0.75),
-            Metric::Answers => Some(per_hour(flow.latencies_ms.as_ref()?.len() as u64, run)),
+            Metric::Responses => Some(per_hour(flow.latencies_ms.as_ref()?.len() as u64, run)),
             Metric::ServerDutyCycle => Some(server()?.duty_cycle * 100.0),
             Metric::ServerFor(cause) => Some(server()?.radio_s.of(cause) * 100.0 / run.sim_seconds),
             Metric::Failed => flow.failed.map(f64::from),
@@ -343,15 +343,16 @@ impl Metric {
             .filter_map(counted)
             .fold((0, 0), |(s, r), both| (s + both.0, r + both.1));
         let lost = sent.saturating_sub(received) as f64;
-        let repeats = || run.flows.iter().filter_map(|flow| flow.retransmissions).sum::<u64>();
+        let retransmissions =
+            || run.flows.iter().filter_map(|flow| flow.retransmissions).sum::<u64>();
         match self {
             Metric::GoodputSum => Some(rates().sum()),
-            Metric::GoodputLeast => rates().reduce(f64::min),
+            Metric::GoodputMin => rates().reduce(f64::min),
             Metric::GoodputOf(flow) => run.flows.get(usize::from(flow))?.goodput_kbps,
             Metric::FairnessOfFlows => Some(jain(rates())? * 100.0),
             Metric::Starved => Some(rates().filter(|rate| *rate < 0.1).count() as f64),
             // If no segment was lost, divides by one.
-            Metric::Repeats => Some(repeats() as f64 / lost.max(1.0)),
+            Metric::RetransmissionsPerLoss => Some(retransmissions() as f64 / lost.max(1.0)),
             Metric::SegmentLossOfAll => (sent > 0).then(|| lost / sent as f64 * 100.0),
             _ => None,
         }
@@ -410,19 +411,19 @@ impl Metric {
             Metric::Reliability(carrier) => {
                 over(carrier, &|flow| Some(flow.readings.as_ref()?.reliability()? * 100.0))
             }
-            Metric::ReliabilityLeast(carrier) => {
+            Metric::ReliabilityMin(carrier) => {
                 let shares = sensors(carrier, scenario, run)
                     .filter_map(|flow| flow.readings.as_ref()?.reliability());
                 Some(shares.reduce(f64::min)? * 100.0)
             }
-            Metric::Resent(carrier) => {
+            Metric::Retransmitted(carrier) => {
                 over(carrier, &|flow| Some(per_hour(flow.retransmissions?, run)))
             }
-            Metric::ResentByTimeout(carrier) => over(carrier, &|flow| {
+            Metric::RetransmittedByTimeout(carrier) => over(carrier, &|flow| {
                 let fast = flow.fast_retransmissions.unwrap_or(0);
                 Some(per_hour(flow.retransmissions? - fast, run))
             }),
-            Metric::ResentShare(carrier) => over(carrier, &|flow| {
+            Metric::RetransmittedShare(carrier) => over(carrier, &|flow| {
                 let again = flow.retransmissions?;
                 let once = flow.segments_sent?.saturating_sub(again);
                 (once > 0).then(|| again as f64 / once as f64 * 100.0)
@@ -458,7 +459,7 @@ impl Metric {
                 let (mut offered, mut taken) = (0, 0);
                 for node in nodes(carrier, scenario, run) {
                     offered += node.frames_offered?;
-                    taken += node.frames_taken?;
+                    taken += node.frames_accepted?;
                 }
                 (taken > 0).then(|| offered as f64 / taken as f64 - 1.0)
             }
@@ -624,7 +625,7 @@ mod tests {
         assert_eq!(Metric::Reliability(Carrier::Tcp).value(&scenario, &run), Some(98.0));
         assert_eq!(Metric::RadioDutyCycle(Carrier::Tcp).value(&scenario, &run), Some(2.0));
         assert_eq!(Metric::RadioDutyCycle(Carrier::Ideal).value(&scenario, &run), Some(50.0));
-        assert_eq!(Metric::Resent(Carrier::Tcp).value(&scenario, &run), Some(0.5));
+        assert_eq!(Metric::Retransmitted(Carrier::Tcp).value(&scenario, &run), Some(0.5));
         assert_eq!(Metric::RttOf(Carrier::Ideal).value(&scenario, &run), None);
     }
 
@@ -646,7 +647,7 @@ mod tests {
             between_attempts: 0.02,
             frames_sent: 500,
             frames_offered: Some(130),
-            frames_taken: Some(100),
+            frames_accepted: Some(100),
             radio_s,
             ..NodeResult::default()
         };
@@ -657,7 +658,7 @@ mod tests {
             ..RunResult::default()
         };
         for (metric, value) in [
-            (Metric::ResentShare(Carrier::Tcp), 10.0),
+            (Metric::RetransmittedShare(Carrier::Tcp), 10.0),
             (Metric::IndirectRetries(Carrier::Tcp), 0.3),
             (Metric::RttOf(Carrier::Tcp), 250.0),
             (Metric::TimeoutOf(Carrier::Tcp), 3_000.0),

@@ -180,8 +180,8 @@ fn complete(
         // Unnecessary retransmissions are reported for all transfers.
         let transfers =
             runs.iter().any(|run| run.flows.iter().any(|f| f.segments_received > Some(0)));
-        let repeats =
-            (transfers && !point.metrics.contains(&Metric::Repeats)).then_some(&Metric::Repeats);
+        let repeats = (transfers && !point.metrics.contains(&Metric::RetransmissionsPerLoss))
+            .then_some(&Metric::RetransmissionsPerLoss);
         for metric in point.metrics.iter().chain(repeats) {
             let values: Vec<f64> =
                 runs.iter().filter_map(|r| metric.value(&point.scenario, r)).collect();

@@ -130,8 +130,8 @@ const fn all_of(carrier: Carrier) -> [Metric; 6] {
         Metric::RadioDutyCycle(carrier),
         Metric::CpuDutyCycle(carrier),
         Metric::CpuWithoutCipher(carrier),
-        Metric::Resent(carrier),
-        Metric::ResentByTimeout(carrier),
+        Metric::Retransmitted(carrier),
+        Metric::RetransmittedByTimeout(carrier),
     ]
 }
 

@@ -29,7 +29,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
 };
 
 const METRICS: &[Metric] = &[
-    Metric::LatencyLeast,
+    Metric::LatencyP1,
     Metric::LatencyFirstQuartile,
     Metric::LatencyMedian,
     Metric::LatencyThirdQuartile,
@@ -76,7 +76,7 @@ fn refine(rows: &mut Rows) {
         for protocol in [Protocol::Http, Protocol::FastOpen] {
             let http = label(link, protocol);
             let both = |metric| Some((rows.mean(&http, metric)?, rows.mean(&coap, metric)?));
-            let (median, least) = (both("latency_median"), both("latency_least"));
+            let (median, least) = (both("latency_median"), both("latency_p1"));
             if let Some((http_ms, coap_ms)) = median {
                 let unit = ("latency_ratio", "of CoAP's");
                 rows.compute(&http, protocol.series(), x, unit, http_ms / coap_ms);

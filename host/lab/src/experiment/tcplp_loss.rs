@@ -126,7 +126,7 @@ fn answers_lost(effort: Effort) -> Vec<Point> {
             wire.loss_to_mesh = Some(f64::from(loss) / 100.0);
         }
         let series = Settings::Paper.series(carrier);
-        let share = [Metric::ResentShare(carrier)];
+        let share = [Metric::RetransmittedShare(carrier)];
         Point {
             label: format!("{series} answers_lost={loss}"),
             series,
@@ -147,7 +147,7 @@ fn figures(result: &ExperimentResult) -> Vec<Figure> {
     let both_ways: Vec<_> = result.rows.iter().filter(curve).cloned().collect();
     [
         ("reliability", "Readings that arrived"),
-        ("resent", "Segments and messages sent again, per sensor"),
+        ("retransmitted", "Segments and messages sent again, per sensor"),
         ("radio_duty_cycle", "Share of time with the radio on"),
         ("cpu_duty_cycle", "Share of time with the CPU working"),
         ("timeout", "First timeouts of messages are drawn from"),

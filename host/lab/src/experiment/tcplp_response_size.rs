@@ -113,7 +113,7 @@ fn alone(scenario: &mut Scenario) {
 /// Radio time of the leaf by cause, with requests and without.
 fn costs(effort: Effort) -> Vec<Point> {
     let ledger = Cause::ALL.map(Metric::ServerFor);
-    let all = [[Metric::ServerDutyCycle, Metric::Answers].as_slice(), &ledger].concat();
+    let all = [[Metric::ServerDutyCycle, Metric::Responses].as_slice(), &ledger].concat();
     // Plans are made only a few times in a run of the program.
     let metrics: &'static [Metric] = Box::leak(all.into_boxed_slice());
     let link = LINKS[0].0;
@@ -139,7 +139,7 @@ fn price(rows: &mut Rows) {
     for (case, _) in CASES {
         let [http, coap, idle] = ["http", "coap", "idle"].map(|by| format!("price={by}{case}"));
         for label in [&http, &coap] {
-            let answers = rows.get(label, "answers").filter(|row| row.mean > 0.0);
+            let answers = rows.get(label, "responses").filter(|row| row.mean > 0.0);
             let Some(answers) = answers.cloned() else { continue };
             for (metric, each) in PER_REQUEST {
                 let both = (rows.mean(label, metric), rows.mean(&idle, metric));

@@ -38,13 +38,13 @@ pub enum TimeoutCause {
     /// A loss was under repair.
     Repair,
     /// One segment was in flight.
-    Lone,
+    SingleSegment,
     /// Several segments were in flight, and none had arrived.
-    Silence,
+    NoFeedback,
     /// Several segments were in flight, and some had arrived.
     Other,
     /// No segment was lost.
-    Needless,
+    Spurious,
 }
 
 impl TimeoutCause {
@@ -52,20 +52,20 @@ impl TimeoutCause {
     pub const ALL: [TimeoutCause; 6] = [
         TimeoutCause::Handshake,
         TimeoutCause::Repair,
-        TimeoutCause::Lone,
-        TimeoutCause::Silence,
+        TimeoutCause::SingleSegment,
+        TimeoutCause::NoFeedback,
         TimeoutCause::Other,
-        TimeoutCause::Needless,
+        TimeoutCause::Spurious,
     ];
 
     pub(super) const fn name(self) -> &'static str {
         match self {
             TimeoutCause::Handshake => "timeouts_handshake",
             TimeoutCause::Repair => "timeouts_repair",
-            TimeoutCause::Lone => "timeouts_lone",
-            TimeoutCause::Silence => "timeouts_silence",
+            TimeoutCause::SingleSegment => "timeouts_single_segment",
+            TimeoutCause::NoFeedback => "timeouts_no_feedback",
             TimeoutCause::Other => "timeouts_other",
-            TimeoutCause::Needless => "timeouts_needless",
+            TimeoutCause::Spurious => "timeouts_spurious",
         }
     }
 
@@ -74,10 +74,10 @@ impl TimeoutCause {
         Some(match self {
             TimeoutCause::Handshake => causes.handshake,
             TimeoutCause::Repair => causes.repair,
-            TimeoutCause::Lone => causes.lone,
-            TimeoutCause::Silence => causes.silence,
+            TimeoutCause::SingleSegment => causes.single_segment,
+            TimeoutCause::NoFeedback => causes.no_feedback,
             TimeoutCause::Other => causes.other,
-            TimeoutCause::Needless => causes.needless,
+            TimeoutCause::Spurious => causes.spurious,
         })
     }
 }
@@ -97,10 +97,10 @@ const METRICS: &[Metric] = &[
     Metric::Timeouts,
     Metric::TimeoutsOf(TimeoutCause::Handshake),
     Metric::TimeoutsOf(TimeoutCause::Repair),
-    Metric::TimeoutsOf(TimeoutCause::Lone),
-    Metric::TimeoutsOf(TimeoutCause::Silence),
+    Metric::TimeoutsOf(TimeoutCause::SingleSegment),
+    Metric::TimeoutsOf(TimeoutCause::NoFeedback),
     Metric::TimeoutsOf(TimeoutCause::Other),
-    Metric::TimeoutsOf(TimeoutCause::Needless),
+    Metric::TimeoutsOf(TimeoutCause::Spurious),
     Metric::FastRetransmissions,
     Metric::SegmentLoss,
     Metric::Rtt,
@@ -128,7 +128,7 @@ fn plan(effort: Effort) -> Vec<Point> {
 }
 
 fn figures(result: &ExperimentResult) -> Vec<Figure> {
-    let causes = || TimeoutCause::ALL.into_iter().filter(|cause| *cause != TimeoutCause::Needless);
+    let causes = || TimeoutCause::ALL.into_iter().filter(|cause| *cause != TimeoutCause::Spurious);
     let rows = Rows { all: result.rows.clone(), ..Rows::default() };
     let bar = |d: u32| {
         let label = format!("d_ms={d}");

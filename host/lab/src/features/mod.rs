@@ -117,8 +117,10 @@ fn delivered(flow: &FlowResult) -> Option<f64> {
         let answered = latencies.len() as f64;
         return Some(answered / (answered + f64::from(flow.failed.unwrap_or(0))).max(1.0));
     }
-    match (flow.decided, flow.segments_received) {
-        (Some(decided), Some(received)) if decided > 0 => Some(received as f64 / decided as f64),
+    match (flow.outcome_known, flow.segments_received) {
+        (Some(outcome_known), Some(received)) if outcome_known > 0 => {
+            Some(received as f64 / outcome_known as f64)
+        }
         _ => flow.goodput_kbps.map(|_| 1.0),
     }
 }

@@ -143,7 +143,7 @@ fn datagrams(
         segments_received: Some(received),
         duplicates: Some(sink.arrivals().len() as u64 - received),
         segment_loss: lost_share(sent, received),
-        decided: numbers.last().map(|number| u64::from(*number) + 1),
+        outcome_known: numbers.last().map(|number| u64::from(*number) + 1),
         delay_ms: (!delays.is_empty()).then(|| delays.iter().sum::<f64>() / delays.len() as f64),
         longest_delay_ms: delays.iter().copied().reduce(f64::max),
         complete: limit.map(|limit| received == u64::from(limit)),

@@ -98,7 +98,7 @@ mod tests {
         assert!(all == expected || all + 1 == expected, "{all} of {expected}: {node:?}");
         assert_eq!(unheard.clone().count(), strobes.failed as usize, "{node:?}");
         let once = heard.clone().filter(|a| a.count == Some(1)).count();
-        assert_eq!(once, strobes.at_once as usize, "{node:?}");
+        assert_eq!(once, strobes.acked_at_first as usize, "{node:?}");
         let sent: u32 = heard.chain(unheard).filter_map(|a| a.count).sum();
         assert!(u64::from(sent) <= node.frames_sent, "{node:?}");
         let in_bursts: u32 = of(ActivityKind::Burst).filter_map(|a| a.count).sum();

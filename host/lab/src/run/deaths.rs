@@ -17,7 +17,7 @@ pub(super) struct Deaths<'a> {
     /// check.
     dead: Option<(RelayDeath, NodeId, Instant, Instant)>,
     /// Seconds until each flow had a route around its dead relay, if it lost one and found another.
-    around_s: Vec<Option<f64>>,
+    recovery_s: Vec<Option<f64>>,
 }
 
 fn instant(seconds: f64) -> Instant {
@@ -27,8 +27,8 @@ fn instant(seconds: f64) -> Instant {
 impl<'a> Deaths<'a> {
     pub(super) fn new(scenario: &'a Scenario) -> Option<Self> {
         let coming = scenario.relay_deaths.as_slice();
-        let around_s = vec![None; scenario.flows.len()];
-        (!coming.is_empty()).then_some(Deaths { scenario, coming, dead: None, around_s })
+        let recovery_s = vec![None; scenario.flows.len()];
+        (!coming.is_empty()).then_some(Deaths { scenario, coming, dead: None, recovery_s })
     }
 
     /// Time of the next check.
@@ -49,7 +49,7 @@ impl<'a> Deaths<'a> {
             let around =
                 self.scenario.path_of(world, death.flow).is_some_and(|w| !w.contains(node));
             if around {
-                self.around_s[death.flow] = Some((now - *since).as_micros() as f64 / 1e6);
+                self.recovery_s[death.flow] = Some((now - *since).as_micros() as f64 / 1e6);
             }
             if around || now >= instant(death.to_s) || !lasts(world, death.flow) {
                 self.dead = None;
@@ -69,8 +69,8 @@ impl<'a> Deaths<'a> {
     }
 
     /// Seconds from the death of a relay of this flow until its source had a route without it.
-    pub(super) fn around_s(&self, flow: usize) -> Option<f64> {
-        *self.around_s.get(flow)?
+    pub(super) fn recovery_s(&self, flow: usize) -> Option<f64> {
+        *self.recovery_s.get(flow)?
     }
 }
 
@@ -126,7 +126,7 @@ mod tests {
         assert_eq!(result.flows.len(), 2);
         for flow in result.flows {
             assert!(flow.is_well(), "{flow:?}");
-            assert!(flow.around_s.is_some_and(|s| (0.02..30.0).contains(&s)), "{flow:?}");
+            assert!(flow.recovery_s.is_some_and(|s| (0.02..30.0).contains(&s)), "{flow:?}");
         }
     }
 }

@@ -106,7 +106,7 @@ pub struct FlowResult {
     /// Reason if the flow is dead.
     pub reason: Option<Reason>,
     /// Reason as a sentence with the node, if the flow is dead.
-    pub because: Option<String>,
+    pub explanation: Option<String>,
     /// Application octets that arrived, each counted once.
     pub bytes: Option<u64>,
     /// Seconds from the flow's start to the last octet of a transfer of given size; to the end of
@@ -147,7 +147,7 @@ pub struct FlowResult {
     /// Seconds from the simulated death of a relay (`[pairs] failure_after_s`) until its source
     /// had a route without it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub around_s: Option<f64>,
+    pub recovery_s: Option<f64>,
     /// Radio hops of its route, averaged over the duration of the flow; absent if no protocol
     /// discovers routes and none is given.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -162,7 +162,7 @@ pub struct FlowResult {
     pub latencies_ms: Option<Vec<f64>>,
     /// UDP: datagrams sent up to the last one that arrived; later ones may still be in flight.
     /// Absent if none arrived.
-    pub decided: Option<u64>,
+    pub outcome_known: Option<u64>,
     /// Mean time from the sending of a datagram to its arrival, in milliseconds, over those that
     /// arrived; by the clocks of both ends, which drift.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -184,7 +184,7 @@ impl FlowResult {
         FlowResult {
             state: Some(state),
             reason: death.map(|death| death.reason),
-            because: death.map(|death| death.to_string()),
+            explanation: death.map(|death| death.to_string()),
             ..self
         }
     }
@@ -223,7 +223,7 @@ impl FlowResult {
             to: Some(0),
             state: Some(State::Open),
             reason: Some(Reason::NoRoute),
-            because: Some(String::new()),
+            explanation: Some(String::new()),
             bytes: Some(0),
             seconds: Some(0.0),
             goodput_kbps: Some(0.0),
@@ -239,12 +239,12 @@ impl FlowResult {
             rtt_ms: Some(0.0),
             timeout_ms: Some(0.0),
             mss: Some(0),
-            around_s: Some(0.0),
+            recovery_s: Some(0.0),
             hops: Some(0.0),
             intact: Some(true),
             complete: Some(true),
             latencies_ms: Some(vec![0.0]),
-            decided: Some(0),
+            outcome_known: Some(0),
             delay_ms: Some(0.0),
             longest_delay_ms: Some(0.0),
             failed: Some(0),

@@ -10,14 +10,14 @@ use kinglet_sim::energy::Energy;
 fn aodv_result(world: &Network, node: usize) -> Option<AodvResult> {
     let stats = world.device(node).node().routing().aodv()?.stats();
     Some(AodvResult {
-        searches: stats.searches,
-        failed_searches: stats.failed_searches,
+        route_discoveries: stats.searches,
+        failed_discoveries: stats.failed_searches,
         rreqs: stats.requests + stats.relayed_requests,
         rreps: stats.replies + stats.relayed_replies,
         rerrs: stats.errors,
         broken_links: stats.broken_links,
         lost_routes: stats.lost_routes,
-        strays: stats.strays,
+        no_route: stats.strays,
     })
 }
 
@@ -47,10 +47,10 @@ fn strobe_result(world: &Network, scenario: &Scenario, node: usize) -> Option<St
     Some(StrobeResult {
         all: stats.strobes,
         in_bursts: stats.in_bursts,
-        at_once: stats.at_once,
+        acked_at_first: stats.at_once,
         failed: stats.failed,
         busy: stats.busy,
-        answers: stats.answers,
+        responses: stats.answers,
     })
 }
 
@@ -64,7 +64,7 @@ fn flash_result(world: &Network, node: usize) -> Option<FlashResult> {
         written: stats.written,
         read: stats.read,
         erased: stats.erased,
-        most: stats.most,
+        peak: stats.most,
         reading: share(times.read_us),
         writing: share(times.pass_us + times.program_us + times.erase_us),
         mj: part.charges(now).total_uc() * VOLTS / 1e3,
@@ -97,7 +97,7 @@ pub(super) fn node_result(
         acks_missing: Some(mac.ack_missing.into()),
         retries: Some(mac.retries.into()),
         frames_offered: Some(offered.total()),
-        frames_taken: Some(u64::from(mac.received) + u64::from(mac.received_empty)),
+        frames_accepted: Some(u64::from(mac.received) + u64::from(mac.received_empty)),
         queue_drops: Some(queue_drops),
         rpl: rpl_result(world, node, trees),
         aodv: aodv_result(world, node),

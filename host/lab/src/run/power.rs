@@ -41,7 +41,7 @@ pub struct Power {
     /// The flash erases.
     pub flash_erase: Spent,
     /// The radio sleeps. The energy is the idle consumption of radio, CPU and flash.
-    pub rest: Spent,
+    pub sleep: Spent,
 }
 
 /// Number of parts.
@@ -58,7 +58,7 @@ impl Power {
         let times = flash.map(|part| part.times(now)).unwrap_or_default();
         let charges = flash.map(|part| part.charges(now)).unwrap_or_default();
         let asleep_uc = energy.radio_charges.of(RadioState::Sleep);
-        let rest_uc = asleep_uc + energy.cpu_uc - energy.cpu_active_uc + charges.rest_uc;
+        let sleep_uc = asleep_uc + energy.cpu_uc - energy.cpu_active_uc + charges.rest_uc;
         Power {
             cpu: spent(energy.cpu_active_us, energy.cpu_active_uc),
             receive: radio(&[RadioState::Listen, RadioState::Receive]),
@@ -68,14 +68,14 @@ impl Power {
             flash_read: spent(times.read_us, charges.read_uc),
             flash_write: spent(times.pass_us + times.program_us, charges.write_uc),
             flash_erase: spent(times.erase_us, charges.erase_uc),
-            rest: spent(energy.radio.of(RadioState::Sleep), rest_uc),
+            sleep: spent(energy.radio.of(RadioState::Sleep), sleep_uc),
         }
     }
 
     /// The parts with their names.
     pub const fn parts(&self) -> [(&'static str, Spent); PARTS] {
         let Power { cpu, receive, transmit, ready, starting, .. } = *self;
-        let Power { flash_read, flash_write, flash_erase, rest, .. } = *self;
+        let Power { flash_read, flash_write, flash_erase, sleep, .. } = *self;
         [
             ("CPU", cpu),
             ("receive", receive),
@@ -85,7 +85,7 @@ impl Power {
             ("flash read", flash_read),
             ("flash write", flash_write),
             ("flash erase", flash_erase),
-            ("rest", rest),
+            ("sleep", sleep),
         ]
     }
 
@@ -117,7 +117,7 @@ mod tests {
             let on = power.receive.seconds + power.transmit.seconds + power.ready.seconds;
             let share = |seconds: f64| seconds / result.sim_seconds;
             assert!((share(on) - node.duty_cycle).abs() < 1e-9, "{node:?}");
-            let all = on + power.starting.seconds + power.rest.seconds;
+            let all = on + power.starting.seconds + power.sleep.seconds;
             assert!((share(all) - 1.0).abs() < 1e-9, "{node:?}");
             assert!((share(power.flash_read.seconds) - flash.reading).abs() < 1e-9);
             let writing = power.flash_write.seconds + power.flash_erase.seconds;

@@ -14,7 +14,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 /// Version of the record format. It is incremented when a name or the meaning of a value changes.
-pub const SCHEMA: u32 = 1;
+pub const SCHEMA: u32 = 2;
 
 /// Results of a simulation.
 #[derive(Clone, Debug, Default, JsonSchema, Serialize)]
@@ -34,7 +34,7 @@ pub struct RunResult {
     pub losses: Vec<LossResult>,
     /// Number of losses after those.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub losses_left_out: Option<u64>,
+    pub losses_omitted: Option<u64>,
     /// Simulated seconds.
     pub sim_seconds: f64,
     /// Real seconds.
@@ -100,7 +100,7 @@ impl RunResult {
             acks_missing: Some(0),
             retries: Some(0),
             frames_offered: Some(0),
-            frames_taken: Some(0),
+            frames_accepted: Some(0),
             queue_drops: Some(0),
             cpu_duty_cycle: Some(0.0),
             cpu_mj: Some(0.0),
@@ -156,7 +156,7 @@ pub struct NodeResult {
     /// Frames that others sent to this node alone, within its reception range; each attempt counts.
     pub frames_offered: Option<u64>,
     /// Frames for this node alone that its MAC accepted, without duplicates.
-    pub frames_taken: Option<u64>,
+    pub frames_accepted: Option<u64>,
     /// Packets dropped because a queue was full.
     pub queue_drops: Option<u64>,
     /// Reasons for which it lost frames and packets; reasons that did not occur are missing.
@@ -224,9 +224,9 @@ pub struct RplResult {
 #[derive(Clone, Copy, Debug, Default, PartialEq, JsonSchema, Serialize)]
 pub struct AodvResult {
     /// Route discoveries.
-    pub searches: u32,
+    pub route_discoveries: u32,
     /// Route discoveries that failed.
-    pub failed_searches: u32,
+    pub failed_discoveries: u32,
     /// Route requests sent, own ones and those of others.
     pub rreqs: u32,
     /// Route replies sent, own ones and those of others.
@@ -238,7 +238,7 @@ pub struct AodvResult {
     /// Routes lost because of broken links, or because of messages of other nodes.
     pub lost_routes: u32,
     /// Packets without a route to their destination.
-    pub strays: u32,
+    pub no_route: u32,
 }
 
 /// Counters of strobes. A strobe sends a frame, once or repeatedly, until it is acknowledged.
@@ -249,13 +249,13 @@ pub struct StrobeResult {
     /// Strobes that followed another one in a burst.
     pub in_bursts: u32,
     /// Strobes that were acknowledged after the first transmission.
-    pub at_once: u32,
+    pub acked_at_first: u32,
     /// Strobes that were not acknowledged.
     pub failed: u32,
     /// Strobes before which the channel was busy.
     pub busy: u32,
     /// Strobes that began the response to a neighbour's burst.
-    pub answers: u32,
+    pub responses: u32,
 }
 
 /// Counters of a flash for frames that wait.
@@ -268,7 +268,7 @@ pub struct FlashResult {
     /// Sectors erased.
     pub erased: u32,
     /// Largest number of frames that waited at the same time, in memory and in flash.
-    pub most: u16,
+    pub peak: u16,
     /// Share of time in which it read, 0 to 1.
     pub reading: f64,
     /// Share of time in which it wrote or erased, 0 to 1.
@@ -281,15 +281,15 @@ pub struct FlashResult {
 #[derive(Clone, Copy, Debug, Default, PartialEq, JsonSchema, Serialize)]
 pub struct BorderResult {
     /// Packets queued.
-    pub taken: u32,
+    pub queued: u32,
     /// Packets passed to the radio.
-    pub passed: u32,
+    pub dequeued: u32,
     /// Packets dropped because the queue was full.
     pub dropped: u32,
     /// Packets that wait.
     pub waiting: usize,
     /// Largest number of packets that waited at the same time.
-    pub most: u16,
+    pub peak: u16,
     /// Longest wait of a packet that was passed on, in milliseconds.
     pub longest_ms: f64,
 }
@@ -300,11 +300,11 @@ impl BorderResult {
         let net = node.net();
         let stats = net.border_stats()?;
         Some(BorderResult {
-            taken: stats.taken,
-            passed: stats.passed,
+            queued: stats.taken,
+            dequeued: stats.passed,
             dropped: stats.dropped,
             waiting: net.info().from_host,
-            most: stats.most,
+            peak: stats.most,
             longest_ms: stats.longest.as_micros() as f64 / 1e3,
         })
     }
@@ -384,7 +384,7 @@ pub struct Sample {
     /// Smoothed round-trip time of the first TCP transfer, in milliseconds.
     pub rtt_ms: Option<f64>,
     /// Segments that it has retransmitted.
-    pub resent: u64,
+    pub retransmitted: u64,
 }
 
 /// Activity of a radio, or of the flash of the node.

@@ -52,7 +52,7 @@ impl<'a> Sampling<'a> {
             power: nodes.clone().map(power).collect(),
             waiting: nodes.map(|n| world.device(n).node().net().relayed_waiting()).collect(),
             rtt_ms: self.ends.iter().find_map(sent).map(|info| info.srtt.as_micros() as f64 / 1e3),
-            resent: self.ends.iter().find_map(sent).map_or(0, |info| {
+            retransmitted: self.ends.iter().find_map(sent).map_or(0, |info| {
                 let counters = info.counters;
                 u64::from(counters.fast_retransmits) + u64::from(counters.timeout_retransmits)
             }),

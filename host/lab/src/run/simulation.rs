@@ -79,7 +79,7 @@ pub(super) fn simulate(
         nodes,
         reasons,
         losses,
-        losses_left_out: Some(left_out).filter(|count| *count > 0),
+        losses_omitted: Some(left_out).filter(|count| *count > 0),
         sim_seconds,
         wall_seconds,
         setup_seconds,
@@ -131,8 +131,8 @@ fn flow_results(
     let one = |(index, result): (usize, FlowResult)| {
         let given = result.to.and_then(|to| given_hops(scenario, result.from, to));
         let hops = given.or_else(|| following?.hops(index));
-        let around_s = deaths.and_then(|deaths| deaths.around_s(index));
-        FlowResult { hops, around_s, ..result }
+        let recovery_s = deaths.and_then(|deaths| deaths.recovery_s(index));
+        FlowResult { hops, recovery_s, ..result }
     };
     records.into_iter().enumerate().map(one).collect()
 }

@@ -267,8 +267,8 @@ pub fn check_kind(file: &Path, text: &str) -> Result<()> {
     let source = Source { file, text };
     let document = source.document()?;
     let other = document.get_ref().keys().find(|key| !TOP.contains(&key.get_ref().as_ref()));
-    let message = "neither a scenario nor a sweep; host/lab/SCENARIO.md and host/lab/SWEEPS.md have \
-                   their keys";
+    let message = "neither a scenario nor a sweep; host/lab/SCENARIO.md and host/lab/SWEEPS.md \
+                   have their keys";
     match other {
         Some(key) => Err(source.error(key.span(), key.get_ref(), message.to_owned())),
         None if document.get_ref().is_empty() => {

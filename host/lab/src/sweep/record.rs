@@ -22,7 +22,7 @@ const LEFT_OUT: [&str; 8] = [
     "flows",
     "nodes",
     "losses",
-    "losses_left_out",
+    "losses_omitted",
 ];
 /// Fields left out of node columns: its number; and its reasons, whose sums are in the run.
 const NOT_OF_NODES: [&str; 2] = ["id", "reasons"];

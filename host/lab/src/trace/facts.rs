@@ -35,7 +35,7 @@ pub(super) struct World {
     /// The `formed` row of each packet.
     pub(super) formed: BTreeMap<u64, Row>,
     /// The next packet with the same data.
-    pub(super) again: BTreeMap<u64, u64>,
+    pub(super) retransmissions: BTreeMap<u64, u64>,
     /// Nodes that restarted, with the time of the restart.
     pub(super) restarts: Vec<(u64, f64)>,
     pub(super) end_s: f64,
@@ -51,7 +51,7 @@ impl World {
         let last_s = rows.last()?.t_s;
         let came = |row: &Row| match &*row.event {
             "arrived" | "queued" => true,
-            "heard" => row.fate.as_deref() == Some("delivered"),
+            "received" => row.fate.as_deref() == Some("delivered"),
             _ => false,
         };
         let left = |row: &Row| matches!(&*row.event, "formed" | "dequeued" | "attempt");
@@ -71,11 +71,11 @@ impl World {
     }
 
     /// A frame in a few words.
-    pub(super) fn of_frame(&self, beside: &OtherFrame) -> String {
-        let sent = self.frames.get(&beside.frame);
+    pub(super) fn of_frame(&self, other: &OtherFrame) -> String {
+        let sent = self.frames.get(&other.frame);
         let formed = sent.and_then(|sent| sent.packet).and_then(|packet| self.formed.get(&packet));
         // The node that acknowledges a frame is not its sender.
-        let acks = sent.is_some_and(|sent| sent.node != Some(beside.node.into()));
+        let acks = sent.is_some_and(|sent| sent.node != Some(other.node.into()));
         let of = match (formed.map(|row| (row.flow, row.protocol.as_deref())), sent) {
             (Some((Some(flow), _)), _) => format!("flow {flow}"),
             (Some((None, Some("ICMPv6"))), _) => "routing or discovery".to_owned(),
@@ -84,7 +84,7 @@ impl World {
             _ => "an unknown frame".to_owned(),
         };
         let what = if acks { "the link-layer acknowledgment for " } else { "" };
-        format!("{what}{of} from node {}", beside.node)
+        format!("{what}{of} from node {}", other.node)
     }
 }
 

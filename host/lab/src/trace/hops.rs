@@ -45,7 +45,7 @@ fn lost(world: &World, row: &Row) -> String {
 }
 
 fn with(world: &World, row: &Row, fate: &str) -> String {
-    let mut others: Vec<_> = row.beside.iter().map(|beside| world.of_frame(beside)).collect();
+    let mut others: Vec<_> = row.overlapping.iter().map(|other| world.of_frame(other)).collect();
     others.dedup();
     match others.is_empty() {
         true if fate.starts_with("collided") => "collided with another frame".to_owned(),
@@ -61,9 +61,9 @@ fn noise(world: &World, row: &Row) -> String {
         source.from_s <= row.t_s && source.until_s.is_none_or(|until| row.t_s <= until)
     });
     let names: Vec<&str> = active.map(|source| source.source.as_str()).collect();
-    let overlapped = !row.beside.is_empty();
+    let overlapped = !row.overlapping.is_empty();
     match (overlapped, names.is_empty()) {
-        (true, _) => with(world, row, "had bit errors beside"),
+        (true, _) => with(world, row, "had bit errors, overlapped by"),
         (false, true) => "had bit errors by noise".to_owned(),
         (false, false) => format!("had bit errors while {} was active", names.join(" and ")),
     }
@@ -94,10 +94,10 @@ pub(super) fn hops(world: &World, rows: &[Row]) -> Vec<(u64, Hop)> {
         match (&*row.event, row.fate.as_deref()) {
             ("outcome", Some("channel-busy")) => tries.busy += 1,
             ("outcome", Some("acked" | "sent")) => tries.acked = true,
-            ("heard", Some("delivered")) => tries.received += 1,
-            ("heard", _) => *tries.lost.entry(lost(world, row)).or_default() += 1,
-            ("ack-heard", Some("delivered")) => {}
-            ("ack-heard", _) => *tries.acks_lost.entry(lost(world, row)).or_default() += 1,
+            ("received", Some("delivered")) => tries.received += 1,
+            ("received", _) => *tries.lost.entry(lost(world, row)).or_default() += 1,
+            ("ack-received", Some("delivered")) => {}
+            ("ack-received", _) => *tries.acks_lost.entry(lost(world, row)).or_default() += 1,
             _ => {}
         }
     }

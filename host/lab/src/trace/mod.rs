@@ -30,4 +30,4 @@ pub use why::{Case, Wanted, why};
 pub use write::{opening, sink};
 
 /// Version of the trace format. It is incremented when a name or the meaning of a value changes.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;

@@ -113,7 +113,7 @@ fn parquet(path: &Path, wrong: &dyn Fn(String) -> TraceError) -> Result<Trace, T
                 Field::Bool(flag) => Value::from(*flag),
                 Field::Long(number) => Value::from(*number),
                 Field::Double(number) => Value::from(*number),
-                Field::Str(text) if name == "beside" => {
+                Field::Str(text) if name == "overlapping" => {
                     serde_json::from_str(text).unwrap_or_default()
                 }
                 Field::Str(text) => Value::from(text.clone()),

@@ -23,8 +23,8 @@ macro_rules! rows {
         #[serde(default)]
         pub struct Row {
             /// The kind of event: `begin`, `write`, `formed`, `queued`, `dequeued`, `attempt`,
-            /// `air`, `ack`, `heard`, `ack-heard`, `outcome`, `arrived`, `discarded`, `wire`,
-            /// `taken`, `read`, `window`, `signal`, `lost`,
+            /// `air`, `ack`, `received`, `ack-received`, `outcome`, `arrived`, `discarded`, `wire`,
+            /// `in_order`, `read`, `window`, `signal`, `lost`,
             /// `restarted`, `end`.
             pub event: Word,
             /// Time in seconds from the start.
@@ -33,7 +33,7 @@ macro_rules! rows {
                pub $name: Option<rows!(@ $kind)>, )*
             /// Other frames on the air that the receiver of a lost frame detects.
             #[serde(skip_serializing_if = "Vec::is_empty")]
-            pub beside: Vec<OtherFrame>,
+            pub overlapping: Vec<OtherFrame>,
         }
 
         impl Row {
@@ -42,9 +42,9 @@ macro_rules! rows {
                 let column = |name: &str, unit, cells| {
                     Column { name: name.to_owned(), unit, cells }
                 };
-                let beside = |row: &Row| {
-                    let some = (!row.beside.is_empty()).then_some(&row.beside);
-                    some.and_then(|beside| serde_json::to_string(beside).ok())
+                let overlapping = |row: &Row| {
+                    let some = (!row.overlapping.is_empty()).then_some(&row.overlapping);
+                    some.and_then(|overlapping| serde_json::to_string(overlapping).ok())
                 };
                 let events = rows.iter().map(|row| Some(row.event.to_string())).collect();
                 let times = rows.iter().map(|row| Some(row.t_s)).collect();
@@ -55,7 +55,7 @@ macro_rules! rows {
                         let cells = rows.iter().map(|row| rows!(# $kind row.$name));
                         (rows!(! $kind))(cells.collect())
                     }), )*
-                    column("beside", "", Cells::Text(rows.iter().map(beside).collect())),
+                    column("overlapping", "", Cells::Text(rows.iter().map(overlapping).collect())),
                 ];
                 Table { columns }
             }
@@ -105,8 +105,8 @@ rows! {
     offset: Whole, "octets";
     /// Octets: of payload, read or written, in order, or of a PSDU.
     octets: Whole, "octets";
-    /// The previous packet with the same data.
-    again: Whole, "";
+    /// The earlier packet whose data this one retransmits.
+    retransmission: Whole, "";
     /// Time that a packet has waited for the radio.
     waited_s: Number, "s";
     /// Packets that wait at this node.

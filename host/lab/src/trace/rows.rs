@@ -47,13 +47,13 @@ fn new(event: &'static str) -> Row {
 }
 
 /// A lost relation, and the reasons counted before, as one text.
-fn lost(Loss { what, address, reasons }: &Loss) -> Row {
+fn lost(Loss { relation, address, reasons }: &Loss) -> Row {
     let counted = reasons.iter().flat_map(|(layer, of)| {
         of.iter().map(move |(reason, count)| format!("{layer}.{reason} {count}"))
     });
     let counted = counted.collect::<Vec<_>>().join(", ");
     Row {
-        relation: Some((*what).into()),
+        relation: Some((*relation).into()),
         to: Some(address.to_string()),
         reason: (!counted.is_empty()).then_some(counted),
         ..new("lost")
@@ -87,7 +87,7 @@ impl Rows {
                 ..self.connection(if written { "write" } else { "read" }, connection)
             },
             What::Taken { connection, to } => {
-                Row { octets: Some(to), ..self.connection("taken", connection) }
+                Row { octets: Some(to), ..self.connection("in_order", connection) }
             }
             What::Window { connection, cwnd, ssthresh, in_flight, rto_us, srtt_us } => Row {
                 cwnd: Some(cwnd.into()),
@@ -100,9 +100,15 @@ impl Rows {
             What::Signal { connection, signal } => {
                 Row { signal: Some(signal.into()), ..self.connection("signal", connection) }
             }
-            What::Formed { packet, ref head, offset, again, waited_us } => {
+            What::Formed { packet, ref head, offset, again: retransmission, waited_us } => {
                 let waited_s = Some(seconds(waited_us));
-                Row { packet: Some(packet), offset, again, waited_s, ..self.formed(packet, head) }
+                Row {
+                    packet: Some(packet),
+                    offset,
+                    retransmission,
+                    waited_s,
+                    ..self.formed(packet, head)
+                }
             }
             What::Queued { packet, waiting } => {
                 let waiting = Some(waiting.into());
@@ -153,8 +159,11 @@ impl Rows {
                 packet,
                 sender: Some(from.into()),
                 fate: Some(fate.name().into()),
-                beside: beside.iter().map(|&(frame, node)| OtherFrame { frame, node }).collect(),
-                ..new(if is_ack { "ack-heard" } else { "heard" })
+                overlapping: beside
+                    .iter()
+                    .map(|&(frame, node)| OtherFrame { frame, node })
+                    .collect(),
+                ..new(if is_ack { "ack-received" } else { "received" })
             },
             What::Outcome { frame, packet, outcome } => {
                 let fate = Some(outcome.into());

@@ -63,7 +63,7 @@ pub(super) fn describe(
 /// The node to which `node` sent the packet.
 fn next_of(hops: &[(u64, Hop)], rows: &[Row], node: u64) -> Option<u64> {
     let place = hops.iter().position(|(at, _)| *at == node)?;
-    let mut heard = rows.iter().filter(|row| row.event == "heard" && row.sender == Some(node));
+    let mut heard = rows.iter().filter(|row| row.event == "received" && row.sender == Some(node));
     let to = rows.iter().find(|row| row.event == "attempt" && row.node == Some(node));
     let named = to.and_then(|row| row.to.as_deref()?.strip_prefix("node ")?.parse().ok());
     let heard = || heard.find_map(|row| row.node);
@@ -135,7 +135,7 @@ fn opening(formed: &Row, fate: Fate) -> String {
     };
     let flags = formed.flags.as_deref().map_or(String::new(), |flags| format!(" {flags}"));
     let at = formed.node.map_or("the host".to_owned(), |node| format!("node {node}"));
-    let again = match formed.again {
+    let again = match formed.retransmission {
         Some(before) => format!(", a retransmission of packet {before}"),
         None => String::new(),
     };

@@ -48,7 +48,7 @@ pub struct Case {
     /// The cause in a few words, the same for similar cases.
     pub cause: String,
     /// The next packet with the same data.
-    pub again: Option<u64>,
+    pub retransmission: Option<u64>,
     /// The whole case in sentences.
     pub text: String,
 }
@@ -95,8 +95,8 @@ pub fn why(trace: &mut Trace, wanted: &Wanted) -> Result<Vec<Case>, String> {
         }
         let Some(packet) = row.packet else { continue };
         if row.event == "formed" {
-            if let Some(before) = row.again {
-                world.again.insert(before, packet);
+            if let Some(before) = row.retransmission {
+                world.retransmissions.insert(before, packet);
             }
             world.formed.insert(packet, row.clone());
             let is_wanted = match wanted.packet {
@@ -129,7 +129,7 @@ fn is_shown(fate: Fate, wanted: &Wanted) -> bool {
 fn case(world: &World, packet: u64, rows: &[Row]) -> Option<Case> {
     let formed = world.formed.get(&packet)?;
     let arrived_s = arrival(world, formed, rows);
-    let again = world.again.get(&packet).copied();
+    let again = world.retransmissions.get(&packet).copied();
     let again_s = again.and_then(|again| world.formed.get(&again)).map(|row| row.t_s);
     let last_s = rows.last().map_or(formed.t_s, |row| row.t_s);
     let given_up = rows.iter().any(|row| match &*row.event {
@@ -158,7 +158,7 @@ fn case(world: &World, packet: u64, rows: &[Row]) -> Option<Case> {
         node: story.node,
         next: story.next,
         cause: story.cause,
-        again,
+        retransmission: again,
         text: story.text,
     })
 }

@@ -90,7 +90,8 @@ fn settings_of_every_kind_come_as_code_that_compiles() {
          leaf = {{ polling = 'fixed', csl_period_ms = 250 }}\n{FLOW}"
     );
     let waking = "radio = { profile = 'nrf52840' }\n\
-                  wake = { rate_hz = 4, burst_ms = 100, sleep_in_gaps = false, max_attempts = 5 }\n";
+                  wake = { rate_hz = 4, burst_ms = 100, sleep_in_gaps = false, \
+                  max_attempts = 5 }\n";
     let [all, wake] = [text, format!("{LINE}{waking}{FLOW}")].map(|text| {
         let base = base(&text);
         code(&base.read(base.table()).expect("a scenario"))

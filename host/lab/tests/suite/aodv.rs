@@ -96,7 +96,7 @@ fn a_route_over_five_hops_is_found_by_one_flood_and_carries_tcp() {
             flow.goodput_kbps.unwrap_or(0.0),
             messages(&result)
         );
-        assert_eq!(first.failed_searches, 0, "seed {seed}");
+        assert_eq!(first.failed_discoveries, 0, "seed {seed}");
     }
 }
 

@@ -198,7 +198,10 @@ fn datagrams_of_1504_octets_pass_where_nodes_take_packets_as_long() {
     };
     let scenario = Scenario::from_toml("long.toml", &text(1552)).expect("a scenario");
     let flow = &result(&scenario, 1).flows[0];
-    assert!(flow.decided >= Some(9) && flow.segments_received >= flow.decided, "{flow:?}");
+    assert!(
+        flow.outcome_known >= Some(9) && flow.segments_received >= flow.outcome_known,
+        "{flow:?}"
+    );
     let error = Scenario::from_toml("long.toml", &text(1280)).expect_err("too long").to_string();
     assert!(error.ends_with("1504 is out of range; allowed are 4 to 1232"), "{error}");
 }

@@ -8,7 +8,7 @@ use std::path::Path;
 /// Values of every flow except a server.
 const OF_ALL: [&str; 8] =
     ["kind", "from", "to", "state", "bytes", "seconds", "goodput_kbps", "intact"];
-const OF_DEATH: [&str; 2] = ["reason", "because"];
+const OF_DEATH: [&str; 2] = ["reason", "explanation"];
 const OF_TCP: [&str; 8] = [
     "segments_sent",
     "segments_received",
@@ -26,7 +26,7 @@ fn of_kind(kind: &str) -> Vec<&'static str> {
     let sensor = ["readings", "complete"];
     match kind {
         "tcp-bulk" => {
-            let more = ["duplicates", "complete", "timeout_causes", "hops", "around_s"];
+            let more = ["duplicates", "complete", "timeout_causes", "hops", "recovery_s"];
             [&OF_TCP[..], &more].concat()
         }
         "udp-periodic" | "udp-bulk" => vec![
@@ -34,7 +34,7 @@ fn of_kind(kind: &str) -> Vec<&'static str> {
             "segments_received",
             "duplicates",
             "segment_loss",
-            "decided",
+            "outcome_known",
             "delay_ms",
             "longest_delay_ms",
             "complete",
@@ -82,7 +82,11 @@ fn check(file: &str, flow: &FlowResult) {
         return;
     }
     let dead = flow.state == Some(State::Dead);
-    assert_eq!((flow.reason.is_some(), flow.because.is_some()), (dead, dead), "{file}: {flow:?}");
+    assert_eq!(
+        (flow.reason.is_some(), flow.explanation.is_some()),
+        (dead, dead),
+        "{file}: {flow:?}"
+    );
     // Without data, correctness, duration and loss are unknown.
     if flow.bytes == Some(0) {
         assert_eq!(flow.intact, None, "{file}: {flow:?}");
@@ -99,7 +103,7 @@ fn check(file: &str, flow: &FlowResult) {
     }
     let counted = flow.segments_received.is_some() && flow.segments_sent > Some(0);
     assert_eq!(flow.segment_loss.is_some(), counted, "{file}: {flow:?}");
-    assert!(flow.mss != Some(0) && flow.decided != Some(0), "{file}: {flow:?}");
+    assert!(flow.mss != Some(0) && flow.outcome_known != Some(0), "{file}: {flow:?}");
     assert!(flow.timeout_causes.is_none() || flow.timeouts.is_some(), "{file}: {flow:?}");
 }
 
@@ -186,7 +190,7 @@ fn a_flow_without_server_or_route_says_which() {
         let result = run(&scenario, 1, &Options::default()).expect("it can be simulated");
         let flow = &result.flows[0];
         assert!(flow.is_dead(), "{flow:?}");
-        (flow.reason, flow.because.clone().unwrap_or_default())
+        (flow.reason, flow.explanation.clone().unwrap_or_default())
     };
     let asks = |from: NodeId, to| FlowKind::HttpClient {
         from,
@@ -264,6 +268,11 @@ fn the_schema_file_describes_the_records() {
         for name in result[list][0].as_object().expect("a record").keys() {
             assert!(described.contains_key(name), "{of}: {name}");
         }
+    }
+    assert_eq!(kinglet_lab::run::SCHEMA, 2, "renamed fields are those of version 2");
+    for (_, new) in kinglet_lab::run::renamed::FIELDS {
+        let name = new.rsplit('.').next().expect("a name");
+        assert!(kept.contains(&format!("\"{name}\": {{")), "{new}");
     }
 }
 

@@ -91,7 +91,7 @@ fn identities_agree_with_the_counters_of_both_ends() {
         // The record leaves out the SYN, and the ACK of the peer's FIN.
         let (sent, formed) = (flow.segments_sent.expect("TCP"), forward.len() as u64);
         assert!(formed >= sent && formed <= sent + 3, "{name}: {sent}, {formed}");
-        let again = forward.iter().filter(|row| row.again.is_some()).count() as u64;
+        let again = forward.iter().filter(|row| row.retransmission.is_some()).count() as u64;
         let counted = flow.retransmissions.expect("TCP");
         // Tail loss probes repeat data, and are not counted as retransmissions.
         assert!(again >= counted && again <= counted + 10, "{name}: {again}, {counted}");
@@ -195,7 +195,11 @@ fn a_late_packet_says_where_its_time_went() {
     assert!(result.flows[0].retransmissions > Some(0));
     let late = cases("late.jsonl", &Wanted::default());
     let found = late.iter().find(|case| case.fate == Fate::Late).expect("one is late");
-    assert!(found.text.contains("It arrived after") && found.again.is_some(), "{}", found.text);
+    assert!(
+        found.text.contains("It arrived after") && found.retransmission.is_some(),
+        "{}",
+        found.text
+    );
     let only = Wanted { packet: Some(found.packet), ..Wanted::default() };
     assert_eq!(cases("late.jsonl", &only).len(), 1);
 }
@@ -237,7 +241,7 @@ fn a_node_that_is_cut_off_loses_its_parent_in_record_and_trace() {
     ] {
         let (result, rows) = traced(name, &text);
         for what in what {
-            let of = |it: &&LossResult| it.node == 1 && it.loss.what == what && it.at_s > 60.5;
+            let of = |it: &&LossResult| it.node == 1 && it.loss.relation == what && it.at_s > 60.5;
             let lost = result.losses.iter().find(of).expect(name);
             assert!(lost.loss.reasons.contains_key("mac"), "{name}: {lost:?}");
             assert_eq!(lost.at_s, lost.at_s.round(), "{name}: {lost:?}");
@@ -245,7 +249,7 @@ fn a_node_that_is_cut_off_loses_its_parent_in_record_and_trace() {
         let rows: Vec<&Row> = rows.iter().filter(|row| row.event == "lost").collect();
         assert_eq!(rows.len(), result.losses.len(), "{name}");
         for (row, lost) in rows.iter().zip(&result.losses) {
-            assert_eq!(row.relation.as_deref(), Some(lost.loss.what));
+            assert_eq!(row.relation.as_deref(), Some(lost.loss.relation));
             assert_eq!(row.to, Some(lost.loss.address.to_string()));
             assert_eq!((row.node, row.t_s), (Some(lost.node.into()), lost.at_s));
             assert_eq!(row.reason.is_some(), !lost.loss.reasons.is_empty());
@@ -255,7 +259,7 @@ fn a_node_that_is_cut_off_loses_its_parent_in_record_and_trace() {
     let (result, rows) = traced("lost-static.jsonl", &cut("static", ""));
     assert!(result.losses.is_empty() && rows.iter().all(|row| row.event != "lost"));
     let json = serde_json::to_value(&result).expect("plain");
-    assert!(json.get("losses").is_none() && json.get("losses_left_out").is_none());
+    assert!(json.get("losses").is_none() && json.get("losses_omitted").is_none());
 }
 
 /// Segments of the flow's connection by the counters of sender and receiver.

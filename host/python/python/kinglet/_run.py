@@ -49,7 +49,7 @@ class Run:
     @property
     def flows(self) -> pd.DataFrame:
         """A row for each application. ``state`` is complete, open, waiting or dead; a dead flow has
-        its reason in ``because``."""
+        its reason in ``explanation``."""
         return of_records(self.result["flows"])
 
     @property

@@ -18,7 +18,7 @@ const BEFORE: Duration = Duration::from_secs(10);
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct Loss {
     /// The relation: `parent`, `DODAG`, `default router`, `registration`, `child` or `neighbour`.
-    pub what: &'static str,
+    pub relation: &'static str,
     /// Address of the other end; for a DODAG, that of its root.
     pub address: Ipv6Addr,
     /// Counts by layer and reason of discards and failures of the node in the 10 to 20 s before.
@@ -27,7 +27,7 @@ pub struct Loss {
 
 impl fmt::Display for Loss {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "lost {} {}", self.what, self.address)?;
+        write!(f, "lost {} {}", self.relation, self.address)?;
         f.write_str(if self.reasons.is_empty() { "; nothing was counted lately" } else { ";" })?;
         let all = self.reasons.iter();
         let mut all = all.flat_map(|(layer, of)| of.iter().map(move |(name, n)| (layer, name, n)));
@@ -100,7 +100,7 @@ impl Losses {
             return Vec::new();
         }
         let reasons = self.lately(device);
-        let loss = |(what, address)| Loss { what, address, reasons: reasons.clone() };
+        let loss = |(relation, address)| Loss { relation, address, reasons: reasons.clone() };
         gone.into_iter().map(loss).collect()
     }
 

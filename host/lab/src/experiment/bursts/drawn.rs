@@ -108,12 +108,12 @@ impl Drawn {
         let seconds = after.at_s - before.at_s;
         let mj = |of: &dyn Fn(&Power) -> f64| (of(to) - of(from)) / seconds;
         Some(match WHATS[self.what()] {
-            What::Radio => 100.0 * (1.0 - mj(&|p| p.rest.seconds)),
+            What::Radio => 100.0 * (1.0 - mj(&|p| p.sleep.seconds)),
             What::Cpu => mj(&|p| p.cpu.mj),
             What::Receive => mj(&|p| p.receive.mj + p.starting.mj),
             What::Transmit => mj(&|p| p.transmit.mj + p.ready.mj),
             What::Flash => mj(&|p| p.flash_read.mj + p.flash_write.mj + p.flash_erase.mj),
-            What::Rest => mj(&|p| p.rest.mj),
+            What::Rest => mj(&|p| p.sleep.mj),
         })
     }
 }
@@ -144,10 +144,18 @@ mod tests {
                 flash_read: spent,
                 flash_write: spent,
                 flash_erase: spent,
-                rest: spent,
+                sleep: spent,
             };
             let (bytes, on_s, waiting) = (Vec::new(), Vec::new(), Vec::new());
-            Sample { at_s, bytes, on_s, power: vec![power; 11], waiting, rtt_ms: None, resent: 0 }
+            Sample {
+                at_s,
+                bytes,
+                on_s,
+                power: vec![power; 11],
+                waiting,
+                rtt_ms: None,
+                retransmitted: 0,
+            }
         };
         let (before, after) = (sample(9.0, 1.0), sample(18.0, 4.0));
         for (index, relay) in RELAYS.iter().enumerate() {

@@ -65,7 +65,7 @@ pub enum OfBursts {
     /// The same after the interference, without the first 20 s.
     After,
     /// Retransmitted segments during the interference, as a share of those received, %.
-    ResentDuring,
+    RetransmittedDuring,
     /// Retransmitted segments of the whole run, as a share of those sent, %.
     Resent,
     /// Radio time of one node during the interference, %.
@@ -108,7 +108,7 @@ impl OfBursts {
             OfBursts::Before => ("before", "B/s"),
             OfBursts::During => ("during", "B/s"),
             OfBursts::After => ("after", "B/s"),
-            OfBursts::ResentDuring => ("resent", "%"),
+            OfBursts::RetransmittedDuring => ("retransmitted", "%"),
             OfBursts::Resent => ("sent_again", "%"),
             OfBursts::RadioDuring(3) => ("radio_3_during", "%"),
             OfBursts::RadioDuring(5) => ("radio_5_during", "%"),
@@ -150,7 +150,7 @@ impl OfBursts {
             OfBursts::Resent => {
                 100.0 * flow?.retransmissions? as f64 / flow?.segments_sent?.max(1) as f64
             }
-            OfBursts::HeardAtOnce => of_strobes(scenario, run, |s| s.at_once)?,
+            OfBursts::HeardAtOnce => of_strobes(scenario, run, |s| s.acked_at_first)?,
             OfBursts::NotHeard => of_strobes(scenario, run, |s| s.failed)?,
             OfBursts::Delay => flow?.delay_ms? / 1e3,
             OfBursts::First => of_frames(flow?.bytes?, flow?.seconds?),
@@ -159,7 +159,7 @@ impl OfBursts {
                 of_frames(second.bytes?, second.seconds?)
             }
             OfBursts::Arrived => {
-                100.0 * flow?.segments_received? as f64 / flow?.decided.unwrap_or(1) as f64
+                100.0 * flow?.segments_received? as f64 / flow?.outcome_known.unwrap_or(1) as f64
             }
             OfBursts::CollectionLoss | OfBursts::CollectionDelay => self.of_collection(run)?,
             OfBursts::OfFrame(of) => of.value(run)?,
@@ -178,7 +178,7 @@ impl OfBursts {
                 | OfBursts::Before
                 | OfBursts::During
                 | OfBursts::After
-                | OfBursts::ResentDuring
+                | OfBursts::RetransmittedDuring
                 | OfBursts::RadioDuring(_)
                 | OfBursts::Drawn(_)
         )
@@ -192,9 +192,9 @@ impl OfBursts {
             return Some(delays.iter().sum::<f64>() / delays.len().max(1) as f64 / 1e3);
         }
         // Datagrams after the last one received may still be in flight.
-        let decided: u64 = periodic().filter_map(|flow| flow.decided).sum();
+        let outcome_known: u64 = periodic().filter_map(|flow| flow.outcome_known).sum();
         let received: u64 = periodic().filter_map(|flow| flow.segments_received).sum();
-        Some(100.0 * decided.saturating_sub(received) as f64 / decided.max(1) as f64)
+        Some(100.0 * outcome_known.saturating_sub(received) as f64 / outcome_known.max(1) as f64)
     }
 
     fn of_samples(self, scenario: &Scenario, run: &RunResult) -> Option<f64> {
@@ -231,9 +231,9 @@ impl OfBursts {
             }
             OfBursts::Drawn(drawn) => drawn.value(samples.0, samples.1)?,
             OfBursts::RadioDuring(node) => 100.0 * samples.on_s(node.into())? / samples.seconds(),
-            OfBursts::ResentDuring => {
+            OfBursts::RetransmittedDuring => {
                 let arrived = samples.bytes()? as f64 / f64::from(payload_of(scenario));
-                100.0 * samples.resent() as f64 / arrived.max(1.0)
+                100.0 * samples.retransmitted() as f64 / arrived.max(1.0)
             }
             _ => samples.bytes()? as f64 / samples.seconds(),
         })
@@ -268,8 +268,8 @@ impl<'a> Within<'a> {
         Some(self.1.on_s.get(node)? - self.0.on_s.get(node)?)
     }
 
-    fn resent(&self) -> u64 {
-        self.1.resent - self.0.resent
+    fn retransmitted(&self) -> u64 {
+        self.1.retransmitted - self.0.retransmitted
     }
 }
 

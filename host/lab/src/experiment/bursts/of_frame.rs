@@ -65,7 +65,7 @@ impl OfFrame {
             OfFrame::Receive => ms(power.receive.seconds),
             OfFrame::Ready => ms(power.ready.seconds),
             OfFrame::Starting => ms(power.starting.seconds),
-            OfFrame::Asleep => ms(power.rest.seconds),
+            OfFrame::Asleep => ms(power.sleep.seconds),
             OfFrame::Cpu => ms(power.cpu.seconds),
             OfFrame::FlashRead => ms(power.flash_read.seconds),
             OfFrame::FlashWrite => ms(power.flash_write.seconds),

@@ -32,7 +32,7 @@ const METRICS: &[Metric] = &[
     Metric::OfBursts(OfBursts::Before),
     Metric::OfBursts(OfBursts::During),
     Metric::OfBursts(OfBursts::After),
-    Metric::OfBursts(OfBursts::ResentDuring),
+    Metric::OfBursts(OfBursts::RetransmittedDuring),
     Metric::OfBursts(OfBursts::RadioDuring(3)),
     Metric::OfBursts(OfBursts::RadioDuring(5)),
     Metric::OfBursts(OfBursts::RadioDuring(6)),
@@ -76,7 +76,7 @@ fn refine(rows: &mut Rows) {
     rows.paper("paper", "before", 1_488.0);
     rows.paper("paper", "during", 151.0);
     rows.paper("paper", "after", 1_488.0);
-    rows.paper("paper", "resent", 8.0);
+    rows.paper("paper", "retransmitted", 8.0);
     rows.paper("paper", "radio_6_during", 21.0);
     rows.paper("paper", "radio_3_during", 4.0);
 }

@@ -32,7 +32,7 @@ pub enum OfPairs {
     Fairness,
     /// Time from the death of a relay until the source has a route without it, mean over the
     /// transfers that lost a relay, s.
-    Around,
+    Recovery,
     /// Data segments of a transfer without retransmissions.
     Segments,
     /// Transmissions that followed one of the same node, % of all; a high share means that the node
@@ -60,7 +60,7 @@ impl OfPairs {
             OfPairs::Repairs => ("repairs", "per transfer"),
             OfPairs::Timeouts => ("timeouts", "per transfer"),
             OfPairs::Fairness => ("fairness", "%"),
-            OfPairs::Around => ("around", "s"),
+            OfPairs::Recovery => ("recovery", "s"),
             OfPairs::Segments => ("segments", "per transfer"),
             OfPairs::WonAgain => ("won_again", "%"),
         }
@@ -105,7 +105,7 @@ impl OfPairs {
                     |flows: &[FlowResult]| jain(flows.iter().filter_map(|it| it.goodput_kbps));
                 mean(groups.filter_map(index)).map(|share| share * 100.0)
             }
-            OfPairs::Around => mean(run.flows.iter().filter_map(|flow| flow.around_s)),
+            OfPairs::Recovery => mean(run.flows.iter().filter_map(|flow| flow.recovery_s)),
             OfPairs::Segments => {
                 let new = |flow: &FlowResult| Some(flow.segments_sent? - flow.retransmissions?);
                 mean(ended().filter_map(new).map(|count| count as f64))

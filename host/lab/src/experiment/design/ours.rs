@@ -60,7 +60,7 @@ const BROKEN_METRICS: &[Metric] = &[
     Metric::OfPairs(OfPairs::Goodput),
     Metric::OfPairs(OfPairs::Success),
     Metric::OfPairs(OfPairs::Repairs),
-    Metric::OfPairs(OfPairs::Around),
+    Metric::OfPairs(OfPairs::Recovery),
     Metric::OfPairs(OfPairs::Timeouts),
 ];
 

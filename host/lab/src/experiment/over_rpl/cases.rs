@@ -110,7 +110,7 @@ pub(in crate::experiment) const THROUGHPUT: Experiment = Experiment {
     plan: |effort| {
         const METRICS: &[Metric] = &[
             Metric::OfTree(OfTree::Throughput),
-            Metric::OfTree(OfTree::ThroughputLeast),
+            Metric::OfTree(OfTree::ThroughputMin),
             Metric::OfTree(OfTree::Variation),
             Metric::OfTree(OfTree::Delivered),
             Metric::OfTree(OfTree::Depth),

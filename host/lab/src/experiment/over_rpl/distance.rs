@@ -7,7 +7,7 @@ use crate::scenario::{Buffer, Building};
 
 const METRICS: &[Metric] = &[
     Metric::OfTree(OfTree::Throughput),
-    Metric::OfTree(OfTree::ThroughputLeast),
+    Metric::OfTree(OfTree::ThroughputMin),
     Metric::OfTree(OfTree::Fairness),
     Metric::OfTree(OfTree::ThroughputByHops),
     Metric::OfTree(OfTree::ThroughputAt(1)),

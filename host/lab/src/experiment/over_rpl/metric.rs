@@ -12,7 +12,7 @@ pub enum OfTree {
     /// Received packets per minute, mean over nodes.
     Throughput,
     /// The same of the node with the lowest number.
-    ThroughputLeast,
+    ThroughputMin,
     /// The same, mean over nodes at this number of hops.
     ThroughputAt(u8),
     /// Standard deviation of the throughput over nodes, % of the mean.
@@ -67,7 +67,7 @@ impl OfTree {
     pub const fn name(self) -> (&'static str, &'static str) {
         match self {
             OfTree::Throughput => ("throughput", "packets/min"),
-            OfTree::ThroughputLeast => ("throughput_least", "packets/min"),
+            OfTree::ThroughputMin => ("throughput_min", "packets/min"),
             OfTree::ThroughputAt(1) => ("throughput_hops_1", "packets/min"),
             OfTree::ThroughputAt(2) => ("throughput_hops_2", "packets/min"),
             OfTree::ThroughputAt(3) => ("throughput_hops_3", "packets/min"),
@@ -107,7 +107,7 @@ impl OfTree {
         let losses = || run.flows.iter().map(loss).collect::<Vec<_>>();
         match self {
             OfTree::Throughput => mean(rates()),
-            OfTree::ThroughputLeast => rates().reduce(f64::min),
+            OfTree::ThroughputMin => rates().reduce(f64::min),
             OfTree::ThroughputAt(hops) => {
                 let at = |(away, rate)| (f64::round(away) as u8 == hops).then_some(rate);
                 mean(tree.over_hops(|flow| Some(throughput(flow))).into_iter().filter_map(at))
@@ -298,7 +298,7 @@ mod tests {
         let (scenario, run) = (Scenario::building(Building::Middle, 1), run());
         for (metric, value) in [
             (OfTree::Throughput, 30.0),
-            (OfTree::ThroughputLeast, 0.0),
+            (OfTree::ThroughputMin, 0.0),
             (OfTree::ThroughputAt(2), 30.0),
             // 120² / (4 × 5400).
             (OfTree::Fairness, 200.0 / 3.0),

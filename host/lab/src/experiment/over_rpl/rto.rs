@@ -24,7 +24,7 @@ pub(in crate::experiment) const EXPERIMENT: Experiment = Experiment {
 
 const METRICS: &[Metric] = &[
     Metric::OfTree(OfTree::Throughput),
-    Metric::OfTree(OfTree::ThroughputLeast),
+    Metric::OfTree(OfTree::ThroughputMin),
     Metric::OfTree(OfTree::TcpEtx),
     Metric::OfTree(OfTree::QueueLoss),
 ];

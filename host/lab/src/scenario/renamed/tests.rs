@@ -254,3 +254,22 @@ fn no_file_of_the_repository_has_an_old_name() {
         }
     }
 }
+
+#[test]
+fn the_document_has_every_renamed_key_and_field() {
+    let text = include_str!("../../../../../docs/renamed.md");
+    for Rename { section, value_of, old, new } in RENAMES {
+        let section = if *section == "flow" { "[[flow]]" } else { &format!("[{section}]") };
+        let named = |name: &str| match value_of {
+            Some(key) => format!("{key} = \"{name}\""),
+            None => name.to_owned(),
+        };
+        let row = format!("| `{section}` | `{}` | `{}` |", named(old), named(new));
+        assert!(text.contains(&row), "{row}");
+    }
+    for (old, new) in crate::run::renamed::FIELDS {
+        let last = |path: &'static str| path.rsplit('.').next().unwrap_or(path);
+        let row = format!(" | `{}` | `{}` |", last(old), last(new));
+        assert!(text.contains(&row), "{row}");
+    }
+}
