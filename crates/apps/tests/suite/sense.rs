@@ -115,7 +115,7 @@ fn readings_arrive_by_stream_in_batches_and_a_connection_that_was_refused_is_tri
 }
 
 #[test]
-fn a_sensor_that_hangs_up_has_a_connection_for_each_batch_and_waits_for_one_that_is_answered() {
+fn a_sensor_with_a_connection_for_each_batch_waits_for_one_that_is_answered() {
     let mut world = nodes();
     let connection = ConnectionConfig { mss: 400, ..ConnectionConfig::DEFAULT };
     let to = (global(2), 6_000);

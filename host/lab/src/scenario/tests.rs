@@ -82,7 +82,10 @@ fn what_is_nearly_right_is_refused_with_what_would_be_right() {
             "this is a sweep: `kinglet sweep`",
         ),
         (format!("{LINE}{flow}"), "node 4 is the host, which a `[wire]` adds"),
-        (format!("{LINE}[net]\naodv_doubts = true\n"), "has no meaning without routing = \"aodv\""),
+        (
+            format!("{LINE}[net]\naodv_link_probes = true\n"),
+            "has no meaning without routing = \"aodv\"",
+        ),
         (format!("{LINE}[tcp]\nwindow = 3\n"), "did you mean `window_limit`?"),
     ] {
         let message = refused(&text);
