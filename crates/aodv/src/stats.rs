@@ -46,7 +46,7 @@ kinglet_mem::counters! {
         /// Messages accepted.
         received,
         /// Searches for a route.
-        searches,
+        route_discoveries,
         /// Requests of this node's own.
         requests,
         /// Requests of other nodes that were passed on.
@@ -62,15 +62,15 @@ kinglet_mem::counters! {
     }
     reasons {
         /// Searches that found no route.
-        failed_searches,
+        failed_discoveries,
         /// Searches refused because the table was full.
-        refused_searches,
+        refused_discoveries,
         /// Links that broke while routes used them.
         broken_links,
         /// Routes lost by a broken link or a received error.
         lost_routes,
         /// Packets received for forwarding without a route.
-        strays,
+        no_route,
         /// Packets that came back: routing loops.
         loops,
     }

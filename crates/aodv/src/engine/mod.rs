@@ -120,12 +120,12 @@ impl<S: Sizes> Aodv<S> {
         }
         let mut places = self.searches.as_mut_slice().iter_mut();
         let Some(place) = places.find(|place| place.is_none()) else {
-            count(&mut self.stats.refused_searches);
+            count(&mut self.stats.refused_discoveries);
             return false;
         };
         let due = Due::within(&mut self.discovering, now);
         *place = Some(Search { destination, attempts: 0, due });
-        count(&mut self.stats.searches);
+        count(&mut self.stats.route_discoveries);
         true
     }
 
@@ -163,7 +163,7 @@ impl<S: Sizes> Aodv<S> {
         if !self.is_on() || self.config.answers_for(destination) {
             return;
         }
-        count(&mut self.stats.strays);
+        count(&mut self.stats.no_route);
         let times = self.times();
         let (quality, routes) =
             (RouteQuality::start(self.config.metric), self.routes.as_mut_slice());
@@ -309,7 +309,7 @@ impl<S: Sizes> Aodv<S> {
             let Some(search) = place.as_mut().filter(|it| it.due.has_come(now)) else { continue };
             if search.attempts > RREQ_RETRIES {
                 *place = None;
-                count(&mut self.stats.failed_searches);
+                count(&mut self.stats.failed_discoveries);
                 self.has_changed = true;
             } else {
                 search.due = Due::within(&mut self.discovering, now);

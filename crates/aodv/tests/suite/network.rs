@@ -230,7 +230,7 @@ fn a_source_is_notified_of_a_broken_link_and_finds_another_route() {
     assert!((1..=3).contains(&message), "one for each hop back: {message}");
     assert!(network.discover(2, 12));
     assert_eq!(network.send(2, 12), (12, true));
-    assert_eq!(network.total(|stats| stats.strays), 0);
+    assert_eq!(network.total(|stats| stats.no_route), 0);
 }
 
 #[test]
@@ -290,7 +290,7 @@ fn a_network_in_two_is_searched_three_times_and_no_more() {
     network.run(Duration::from_secs(20));
     assert!(!network.node(1).is_discovering(16) && network.node(1).poll_change());
     assert_eq!(network.node(1).next_hop(16), None);
-    assert_eq!((network.stats(1).requests, network.stats(1).failed_searches), (3, 1));
+    assert_eq!((network.stats(1).requests, network.stats(1).failed_discoveries), (3, 1));
     // Each of the eight nodes on this side sends each request once; no other node sends a message.
     assert_eq!(network.sent.len(), 3 * 8);
     let quiet: Vec<_> = network.nodes.iter().filter_map(Aodv::deadline).collect();

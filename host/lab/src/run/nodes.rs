@@ -10,14 +10,14 @@ use kinglet_sim::energy::Energy;
 fn aodv_result(world: &Network, node: usize) -> Option<AodvResult> {
     let stats = world.device(node).node().routing().aodv()?.stats();
     Some(AodvResult {
-        route_discoveries: stats.searches,
-        failed_discoveries: stats.failed_searches,
+        route_discoveries: stats.route_discoveries,
+        failed_discoveries: stats.failed_discoveries,
         rreqs: stats.requests + stats.relayed_requests,
         rreps: stats.replies + stats.relayed_replies,
         rerrs: stats.errors,
         broken_links: stats.broken_links,
         lost_routes: stats.lost_routes,
-        no_route: stats.strays,
+        no_route: stats.no_route,
     })
 }
 

@@ -127,7 +127,7 @@ fn a_route_whose_relay_is_gone_is_found_again_elsewhere() {
         let start = network.now();
         // Both ends send packets on the route, and a search of either one renews it for both.
         let searches = |network: &Network| {
-            [0, 19].map(|end| aodv(network, end).stats().searches).iter().sum::<u32>()
+            [0, 19].map(|end| aodv(network, end).stats().route_discoveries).iter().sum::<u32>()
         };
         let earlier = searches(&network);
         let around = |network: &Network| {
@@ -183,10 +183,12 @@ fn a_partitioned_network_notifies_the_sender_and_is_quiet() {
     network.run_until(Instant::from_secs(115));
     let stats = *aodv(&network, 6).stats();
     println!("{} requests in 100 s; {stats:?}", requests(&network) - before);
-    assert!(stats.failed_searches >= 8 && stats.searches - stats.failed_searches <= 1);
+    assert!(
+        stats.failed_discoveries >= 8 && stats.route_discoveries - stats.failed_discoveries <= 1
+    );
     // A search takes 9 s and three floods, and each of fifteen nodes sends each of them once.
     let floods = |searches: u32| searches * 3 * 15;
-    let most = floods(stats.searches + aodv(&network, 0).stats().searches);
+    let most = floods(stats.route_discoveries + aodv(&network, 0).stats().route_discoveries);
     assert!(requests(&network) - before <= most, "{most}");
     let report = network.with_device(6, |station, _| station.node_mut().datagrams().poll_error());
     let kind = report.map(|report| report.kind);
