@@ -102,11 +102,12 @@ mod tests {
     fn repetitions_that_fail_more_often_than_first_transmissions_make_it_long() {
         assert!(after(20, 80) > LONGEST * 9 / 10, "{:?}", after(20, 80));
         assert!(after(5, 80) > LONGEST * 9 / 10, "{:?}", after(5, 80));
+        assert!(after(60, 90) > LONGEST * 9 / 10, "{:?}", after(60, 90));
     }
 
     #[test]
     fn noise_and_collisions_with_others_leave_it_short() {
-        for (first, second) in [(0, 0), (2, 12), (10, 10), (30, 30), (10, 40), (60, 60)] {
+        for (first, second) in [(0, 0), (2, 12), (10, 10), (30, 30), (10, 40), (60, 60), (60, 70)] {
             let d = after(first, second);
             assert!(d < LONGEST / 8, "{first}, {second}: {d:?}");
         }

@@ -202,3 +202,19 @@ pub(crate) const MIN_FRAME: usize = {
 pub(crate) fn repetition(len: usize) -> Duration {
     air_time(len.saturating_add(FCS_LEN)) + STROBE_GAP
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn channels_follow_each_other_and_the_lowest_the_highest() {
+        let set = [11, 15, 26].map(|number| 1 << (number - FIRST_CHANNEL)).iter().sum();
+        for (last, next) in [(None, 11), (Some(11), 15), (Some(13), 15), (Some(15), 26)] {
+            let last = last.and_then(Channel::new);
+            assert_eq!(channel_after(set, last), Channel::new(next), "{last:?}");
+        }
+        assert_eq!(channel_after(set, Channel::new(26)), Channel::new(11));
+        assert_eq!(channel_after(0, None), None);
+    }
+}

@@ -342,6 +342,19 @@ mod tests {
     }
 
     #[test]
+    fn a_leaf_listens_while_it_awaits_offers_or_a_response() {
+        let (mut leaf, mut random) = searching();
+        assert!(leaf.listens(), "for offers");
+        leaf.offered(7, 30, 3, 1);
+        let now = due(&mut leaf, &mut random);
+        assert!(leaf.listens(), "for a response to its request");
+        leaf.answered(now, &mut random, 7, Status::Accepted, 1);
+        assert_eq!((leaf.parent(), leaf.listens()), (Some(7), false));
+        due(&mut leaf, &mut random);
+        assert!(leaf.listens(), "for a response to its reminder");
+    }
+
+    #[test]
     fn a_child_says_so_before_its_time_is_over_and_leaves_after_four_lost_frames() {
         let (mut leaf, mut random) = searching();
         leaf.offered(7, 30, 3, 1);

@@ -61,11 +61,6 @@ pub(crate) fn find(table: &[Option<Leaf>], child: u16) -> Option<&Leaf> {
     table.iter().flatten().find(|leaf| leaf.binding.child == child)
 }
 
-/// Returns whether this is a child of the router with address `own`.
-pub(crate) fn is_child(table: &[Option<Leaf>], own: u16, short: u16) -> bool {
-    find(table, short).is_some_and(|leaf| leaf.binding.parent == own)
-}
-
 /// Returns whether [`Leaves::poll_change`] has a change for the node.
 pub(crate) fn has_change(table: &[Option<Leaf>], own: u16) -> bool {
     table.iter().flatten().any(|leaf| leaf.announced != (leaf.binding.parent == own))

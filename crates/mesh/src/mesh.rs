@@ -236,9 +236,7 @@ impl<S: Sizes> Mesh<S> {
         if !self.is_router() {
             return;
         }
-        if leaves::is_child(self.leaves.as_slice(), self.config.short, from) {
-            self.leaves().hear(now, from);
-        }
+        self.leaves().hear(now, from);
         let noise = self.config.noise_floor_dbm;
         let known = self.neighbours.as_mut_slice().iter_mut().flatten().find(|n| n.short == from);
         let Some(neighbour) = known else { return };

@@ -304,6 +304,26 @@ mod tests {
     }
 
     #[test]
+    fn a_rise_that_is_being_announced_applies_once_all_have_heard_of_it() {
+        let (mut dodag, now) = (dodag(), Instant::ZERO);
+        dodag.set_rank(now, 512);
+        dodag.advertise();
+        dodag.set_rank(now, 2048);
+        let until = dodag.hold;
+        assert!(until.is_some());
+        // It falls to a rank that is still new to the neighbours: the announcement goes on.
+        assert!(dodag.set_rank(now + Duration::from_millis(1), 1536));
+        assert_eq!((dodag.hold, dodag.is_above(600)), (until, false));
+        // It rises by less than a hop after a DIO, which not all may have received.
+        dodag.advertise();
+        assert!(!dodag.set_rank(now + Duration::from_millis(2), 1600));
+        assert_eq!((dodag.hold, dodag.is_above(600)), (until, false));
+        assert!(dodag.end_hold(until.unwrap()) && dodag.is_above(600));
+        // Without an announcement such a rise applies at once.
+        assert!(!dodag.set_rank(now, 1650) && dodag.hold.is_none());
+    }
+
+    #[test]
     fn a_rank_may_rise_so_far_in_a_version() {
         let (mut dodag, now) = (dodag(), Instant::ZERO);
         assert_eq!(dodag.limit(), INFINITE_RANK);

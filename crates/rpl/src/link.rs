@@ -241,6 +241,26 @@ mod tests {
     }
 
     #[test]
+    fn a_link_that_is_not_dead_keeps_its_estimate_when_its_neighbour_restarts() {
+        let (mut link, now) = (Link::new(15), Instant::ZERO);
+        (0..16).for_each(|_| link.sent(now, 7, true));
+        let before = link;
+        link.revive();
+        assert_eq!(link, before);
+    }
+
+    #[test]
+    fn a_suspended_link_is_good_again_once_a_frame_is_acknowledged() {
+        let (mut link, now) = (Link::new(30), Instant::ZERO);
+        (0..40).for_each(|_| link.sent(now, 1, true));
+        link.suspend(now);
+        link.sent(now, 1, false);
+        assert!(link.etx() <= MAX_LINK_ETX && !link.is_good(), "a lost frame ends no suspension");
+        link.sent(now, 1, true);
+        assert!(link.is_good() && link.deadline().is_none());
+    }
+
+    #[test]
     fn a_link_that_takes_too_many_transmissions_is_tried_again_as_if_it_were_new() {
         let (mut link, now) = (Link::new(15), Instant::ZERO);
         (0..16).for_each(|_| link.sent(now, 7, true));

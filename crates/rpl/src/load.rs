@@ -87,4 +87,19 @@ mod tests {
         assert!(note(25, 3) && !note(31, 0));
         assert!(!note(35, 5) && !note(41, 0), "half full is not full");
     }
+
+    #[test]
+    fn a_congested_parent_is_left_in_one_of_four_cases_and_not_soon_again() {
+        let mut random = Random::new(7, 1);
+        let mut left = 0;
+        for _ in 0..1_000 {
+            let (mut load, now) = (Load::new(), Instant::from_secs(1));
+            let leaves = load.may_leave(now, &mut random);
+            let wait = if leaves { STAY } else { THINK };
+            assert!((now + wait..=now + wait * 2).contains(&load.stays));
+            assert!(!load.may_leave(load.stays - Duration::from_micros(1), &mut random));
+            left += u32::from(leaves);
+        }
+        assert!((200..300).contains(&left), "{left}");
+    }
 }

@@ -501,6 +501,70 @@ fn lost_routes_are_reported_to_one_by_unicast_and_to_many_by_broadcast() {
     assert_eq!(network.node(3).next_hop(5), None);
 }
 
+/// Returns the errors that `node` sends now: the receivers and the destinations of each.
+fn errors(node: &mut Aodv<Plan>, now: Instant) -> Vec<(Destination, Vec<u16>)> {
+    let mut buf = [0; MAX_LEN];
+    let mut errors = Vec::new();
+    while let Some(out) = node.poll_message(now, &mut buf) {
+        let Ok(Message::Rerr(rerr)) = Message::parse(&buf[..out.len]) else { panic!() };
+        errors.push((out.to, rerr.entries().map(|entry| entry.destination).collect()));
+    }
+    errors
+}
+
+/// RFC 3561, 6.11: an error by broadcast lists all lost routes, one by unicast those that only its
+/// receiver needs.
+#[test]
+fn an_error_lists_all_losses_that_concern_its_receivers() {
+    let now = Instant::from_secs(1);
+    let (one, other) = (Destination::Short(7), Destination::Short(8));
+    for (strays, expected) in [
+        (vec![(20, 7), (21, 8), (22, 7)], vec![(one, vec![20, 22]), (other, vec![21])]),
+        (vec![(20, 7), (20, 8), (21, 7)], vec![(Destination::Broadcast, vec![20, 21])]),
+        (
+            vec![(21, 7), (20, 7), (20, 8)],
+            vec![(one, vec![21]), (Destination::Broadcast, vec![20])],
+        ),
+    ] {
+        let mut node: Aodv<Plan> = Aodv::new(Config::new(3, Role::Router, 3));
+        strays.into_iter().for_each(|(to, from)| node.handle_stray(now, to, from));
+        assert_eq!(errors(&mut node, now), expected);
+    }
+}
+
+/// RERR_RATELIMIT (RFC 3561, 6.11 and 10).
+#[test]
+fn ten_errors_are_sent_in_a_second_and_the_others_later() {
+    let mut node: Aodv<Plan> = Aodv::new(Config::new(3, Role::Router, 3));
+    let mut now = Instant::from_secs(1);
+    (0..13).for_each(|n| node.handle_stray(now, 20 + n, 40 + n));
+    assert_eq!(errors(&mut node, now).len(), 10);
+    for _ in 10..13 {
+        now += Duration::from_millis(100);
+        assert_eq!(node.deadline(), Some(now));
+        node.handle_deadline(now);
+        assert_eq!(errors(&mut node, now).len(), 1);
+    }
+    assert_eq!((node.poll_message(now, &mut [0; MAX_LEN]), node.stats().errors), (None, 13));
+}
+
+/// RFC 3561, 6.3.
+#[test]
+fn each_request_of_a_search_waits_twice_as_long_for_a_reply() {
+    let mut node: Aodv<Plan> = Aodv::new(Config::new(3, Role::Router, 3));
+    let mut now = Instant::from_secs(1);
+    let mut times = Vec::new();
+    assert!(node.discover(now, 7));
+    while node.is_discovering(7) {
+        times.extend(node.poll_message(now, &mut [0; MAX_LEN]).map(|_| now));
+        now = node.deadline().unwrap();
+        node.handle_deadline(now);
+    }
+    times.push(now);
+    let waits: Vec<_> = times.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    assert_eq!(waits, [1, 2, 4].map(|times| waits[0] * times));
+}
+
 /// A transport whose segments were lost with the route sends nothing before its timer expires. A
 /// node that has sent nothing recently, or does not probe its neighbours, waits for a packet.
 #[test]

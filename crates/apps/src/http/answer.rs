@@ -281,6 +281,7 @@ mod tests {
             }
         }
         assert!(heads == 1 || !answer.may_end(), "{text}");
+        assert!(!answer.is_done() || answer.take(b"x").is_err(), "nothing belongs to it any more");
         let body = String::from_utf8(body).unwrap();
         if !answer.may_end() {
             return Ok((0, body, false, rest.len()));

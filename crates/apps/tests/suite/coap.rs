@@ -332,6 +332,26 @@ fn a_notification_has_the_first_block_of_a_long_body_and_the_others_are_fetched(
 }
 
 #[test]
+fn the_next_block_is_expected_for_three_seconds_after_the_previous_one() {
+    let mut pair = Pair::new();
+    pair.server.site().len = 100;
+    let expects = |pair: &Pair| pair.server.expected(pair.world.now).is_some();
+    assert!(!expects(&pair));
+    pair.ask(Code::GET, 1, |request| request.path("value"));
+    for (seconds, expected) in [(0, true), (1, true), (2, false)] {
+        pair.run(seconds);
+        assert_eq!(expects(&pair), expected, "after {seconds} s more");
+    }
+    for (message_id, block) in [(2, 2), (3, 1 << 4 | 2)] {
+        pair.ask(Code::GET, message_id, |request| {
+            request.path("value")?;
+            request.uint(option::BLOCK2, block)
+        });
+        assert_eq!(expects(&pair), block == 2, "unless it was the last one");
+    }
+}
+
+#[test]
 fn a_socket_expects_answers_and_says_which_messages_it_has_counted() {
     let mut pair = Pair::new();
     let mut socket = Socket::<Small>::new(0, Config::new(1));

@@ -286,3 +286,25 @@ fn a_refusal_is_reported_and_tried_again_after_a_pause() {
     // After 1, 2 and 4 seconds.
     assert_eq!(web.asker().outcomes, [Err(Failure::Refused); 4]);
 }
+
+/// IPv6's minimum MTU.
+#[test]
+fn the_longest_datagram_of_a_packet_of_1280_octets_is_echoed() {
+    let mut world = nodes();
+    let mut echo = udp::Echo::new(7);
+    let client = world.nodes[0].datagrams().bind(0).unwrap();
+    let sent: Vec<u8> = (0..1280 - 40 - 8).map(|n| n as u8).collect();
+    let (mut asked, mut buf) = (false, [0; 1280]);
+    assert!(world.run(Duration::from_secs(10), |now, nodes| {
+        while echo.poll(now, &mut nodes[1]) {}
+        let mut datagrams = nodes[0].datagrams();
+        asked = asked || datagrams.send(now, client, global(2), 7, &sent).is_ok();
+        match datagrams.recv(client, &mut buf) {
+            Ok(Some(received)) => {
+                assert_eq!(buf[..received.len], sent);
+                true
+            }
+            _ => false,
+        }
+    }));
+}

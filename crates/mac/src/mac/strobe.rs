@@ -11,7 +11,6 @@ use crate::air::{end_of_ack, end_of_frame};
 use crate::delivery_method::{DeliveryMethod, Strobe, StrobeEnd, StrobeResult};
 use crate::listening::Listening;
 use crate::queue::{Delivery, TxState};
-use crate::security::LinkSecurity;
 use crate::stats::{Discard, count};
 use crate::wake::{Admission, MIN_FRAME, Wake};
 use kinglet_mem::copy;
@@ -81,7 +80,7 @@ impl<S: Sizes> Mac<S> {
     pub(crate) fn lengthen(&mut self, header: &Repr, payload_len: usize) {
         let Some(slot) = self.queue.filled() else { return };
         let short = MIN_FRAME.saturating_sub(usize::from(slot.len));
-        if short == 0 || S::Security::is_on(&self.key) {
+        if short == 0 {
             return;
         }
         let filling = u8::try_from(short).unwrap_or(u8::MAX).max(Repr::MIN_FILLING);

@@ -9,7 +9,7 @@ use kinglet_radio::{CCA, LINGER, air_time};
 use rand_core::Rng;
 use rand_pcg::Pcg32;
 
-struct Plan;
+pub(super) struct Plan;
 impl Sizes for Plan {
     type Queue = [Slot; 4];
     type Neighbours = [Neighbour; 3];
@@ -19,15 +19,15 @@ impl Sizes for Plan {
     type Backoff = Exponential;
 }
 
-type Device = Mac<Plan>;
+pub(super) type Device = Mac<Plan>;
 
-const KEY: Security =
+pub(super) const KEY: Security =
     Security { key: Key([7; 16]), eui64_prefix: [2, 0, 0, 0, 0, 0], first_counter: 0 };
 const WAKE: Wake = Wake::DEFAULT;
 /// Number of times that an attacker starts again.
 const SIEGES: u32 = 20;
 
-fn device(short: u16, security: Option<Security>) -> Device {
+pub(super) fn device(short: u16, security: Option<Security>) -> Device {
     let [high, low] = short.to_be_bytes();
     let extended = [2, 0, 0, 0, 0, 1, high, low];
     let config = Config { short, extended, security, ..config() };

@@ -441,19 +441,61 @@ fn a_silent_neighbour_does_not_hold_up_frames_for_others() {
 }
 
 #[test]
-fn a_busy_channel_and_a_start_that_was_missed_are_tried_again() {
-    for event in [Event::ChannelBusy, Event::Missed] {
+fn after_a_busy_channel_and_a_start_that_was_missed_the_next_wake_up_is_awaited() {
+    for event in [Some(Event::ChannelBusy), Some(Event::Missed), None] {
         let mut mac = sender(Wake::DEFAULT);
         let mut now = T0;
         acquaint(&mut mac, &mut now, A);
         put_one(&mut mac, now, A);
         let first = strobe(&mut mac, &mut now);
         now = first.first.unwrap();
-        assert_eq!(mac.handle_radio(now, event, &mut []), Ok(None));
+        match event {
+            Some(event) => assert_eq!(mac.handle_radio(now, event, &mut []), Ok(None)),
+            None => mac.radio_refused(now),
+        }
         let again = strobe(&mut mac, &mut now);
         assert_eq!((again.dst, again.sequence), (A, first.sequence));
+        assert!(again.at > first.first.unwrap() + PERIOD / 2, "{event:?}");
         assert!(again.first.unwrap() > first.first.unwrap() + PERIOD / 2, "{event:?}");
     }
+}
+
+#[test]
+fn the_queue_accepts_two_frames_for_each_neighbour() {
+    let mut mac = sender(Wake::DEFAULT);
+    for (queued, accepts) in [(0, true), (1, true), (2, false)] {
+        assert_eq!(mac.accepts(Address::Short(A)), accepts, "{queued}");
+        assert!(mac.accepts(Address::Short(B)));
+        put_one(&mut mac, T0, A);
+    }
+    mac.set_wake(None).unwrap();
+    assert!(mac.accepts(Address::Short(A)), "without strobes the queue alone decides");
+}
+
+#[test]
+fn the_result_of_a_strobe_that_was_not_requested_is_refused() {
+    let mut mac = sender(Wake::DEFAULT);
+    put_one(&mut mac, T0, A);
+    let event = Event::Strobed { sfd: T0, ack: ACKED, times: 1 };
+    assert_eq!(mac.handle_radio(T0, event, &mut []), Err(Discard::UnexpectedEvent));
+    assert_eq!((mac.poll_outcome(T0), mac.info().slots_used), (None, 1));
+    let mut now = T0;
+    strobe(&mut mac, &mut now);
+    assert_eq!(mac.handle_radio(now, event, &mut []), Ok(None));
+    assert_eq!(mac.handle_radio(now, event, &mut []), Err(Discard::UnexpectedEvent));
+}
+
+#[test]
+fn broadcasts_announce_no_burst_and_are_tried_again_after_a_busy_channel() {
+    let mut mac = sender(Wake::DEFAULT);
+    let mut now = T0;
+    (0..2).for_each(|_| put_one(&mut mac, now, 0xffff));
+    let first = strobe(&mut mac, &mut now);
+    assert!(!first.more);
+    assert_eq!(mac.handle_radio(now, Event::ChannelBusy, &mut []), Ok(None));
+    assert_eq!(mac.poll_outcome(now), None);
+    let again = strobe(&mut mac, &mut now);
+    assert_eq!((again.dst, again.sequence, again.more), (0xffff, first.sequence, false));
 }
 
 #[test]
@@ -501,4 +543,20 @@ fn a_frame_too_short_to_be_noticed_is_lengthened_and_its_payload_stays() {
         assert!(payload + 9 < MIN_FRAME || submission.frame.len() == payload + 9, "{payload}");
         assert!(frame.ack_request() && frame.dst() == Address::Short(A));
     }
+}
+
+#[test]
+fn a_secured_frame_is_long_enough_and_has_no_filling() {
+    let mut mac = super::hostile::device(1, Some(super::hostile::KEY));
+    let request = TxRequest { dst: Address::Short(A), ..request(1) };
+    mac.enqueue(T0, request, |room| {
+        room[0] = 9;
+        1
+    })
+    .unwrap();
+    let submission = mac.poll_radio(T0).unwrap();
+    assert!(matches!(submission.command, Command::Strobe { .. }));
+    // Addressing, security header, payload and integrity code.
+    assert_eq!(submission.frame.len(), 9 + 6 + 1 + 4);
+    assert!(submission.frame.len() >= MIN_FRAME);
 }

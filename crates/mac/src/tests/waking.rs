@@ -441,6 +441,24 @@ fn a_device_without_room_does_not_listen() {
     assert_eq!(mac.wake_stats().unwrap().refused, 1);
 }
 
+#[test]
+fn a_device_that_awaits_a_frame_strobes_none() {
+    let mut mac = sleeper(Wake::DEFAULT);
+    let now = roused(&mut mac);
+    put(&mut mac, now, 1);
+    assert_eq!(poll(&mut mac, now), None);
+    // A strobe that was due before it awaits one waits as well.
+    let mut mac = sleeper(Wake::DEFAULT);
+    let now = wait(&mut mac);
+    assert_eq!(poll(&mut mac, now), sense(2));
+    put(&mut mac, now, 1);
+    sensed(&mut mac, now, true);
+    assert!(matches!(poll(&mut mac, now), Some(Command::Await { .. })));
+    assert_eq!(poll(&mut mac, now), None);
+    let (at, ..) = strobe(&mut mac);
+    assert!(at > now, "once no frame is awaited");
+}
+
 /// Receives a burst of `frames` frames from a neighbour for which frames wait; returns the end of
 /// its last exchange.
 fn heard(mac: &mut Sleeper, frames: u8) -> Instant {

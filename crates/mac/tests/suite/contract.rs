@@ -66,6 +66,14 @@ choice!(
     Exponential,
     core::convert::identity
 );
+choice!(
+    Rested,
+    Sampled,
+    Sleepers<[Sleeper; SLEEPERS]>,
+    CcmStar<Tabled, [PeerCounter; 2]>,
+    Exponential,
+    core::convert::identity
+);
 
 /// A MAC; the seed selects its radio, and whether it is duty-cycled.
 struct Device<P: Choice> {
@@ -373,4 +381,31 @@ fn a_parent_that_is_always_on_keeps_them() {
 #[test]
 fn a_mac_that_backs_off_as_tinyos_keeps_them() {
     check::<Device<Patient>>(0..64, 300);
+}
+
+/// Without wake-ups, [`Waking`] and [`Strobing`] pass everything on to what they contain.
+#[test]
+fn a_mac_that_could_wake_and_does_not_acts_as_one_that_cannot() {
+    for seed in 256..384 {
+        let mut resting = Device::<Asleep>::fresh(seed);
+        let mut rested = Device::<Rested>::fresh(seed);
+        let _ = resting.mac.set_wake(None);
+        let (mut random, mut same) = (Pcg32::new(seed, 1), Pcg32::new(seed, 1));
+        let (mut now, mut times) = (Instant::from_secs(1), Pcg32::new(seed, 2));
+        for step in 0..300 {
+            let act = rested.operate(now, &mut random);
+            assert_eq!(resting.operate(now, &mut same), act, "seed {seed}, step {step}");
+            while let Some(out) = rested.poll(now) {
+                assert_eq!(resting.poll(now), Some(out), "seed {seed}, step {step}, after {act}");
+            }
+            assert_eq!(resting.poll(now), None, "seed {seed}, step {step}, after {act}");
+            assert_eq!(resting.deadline(), rested.deadline(), "seed {seed}, step {step}");
+            // Sometimes long enough for a radio to count as silent, which is then reset.
+            let most = if step % 16 == 0 { 3_000_000 } else { 30_000 };
+            now += Duration::from_micros((times.next_u32() % most).into());
+            resting.handle_deadline(now);
+            rested.handle_deadline(now);
+        }
+        assert_eq!(resting.observe(), rested.observe());
+    }
 }

@@ -235,6 +235,15 @@ fn no_child_takes_the_place_of_another_and_all_of_them_leave_slots_for_the_rest(
     forward(&mut node, NOW, OTHER, 20).unwrap();
     assert_eq!(forward(&mut node, NOW, OTHER, 20), Err(Discard::QueueFull));
 
+    // With more children than places the first packet takes the place, whoever it is for.
+    let mut node = parent(Indirect { limit: 9, ..Indirect::DEFAULT });
+    for _ in 0..3 {
+        forward(&mut node, NOW, CHILD, 20).unwrap();
+    }
+    node.add_child(7).unwrap();
+    forward(&mut node, NOW, OTHER, 20).unwrap();
+    assert_eq!(forward(&mut node, NOW, 7, 20), Err(Discard::QueueFull));
+
     let mut node = parent(Indirect { limit: 2, ..Indirect::DEFAULT });
     let results = [(); 3].map(|()| forward(&mut node, NOW, CHILD, 20));
     assert_eq!(results, [Ok(()), Ok(()), Err(Discard::QueueFull)]);

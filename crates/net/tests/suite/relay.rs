@@ -246,6 +246,28 @@ fn a_gap_or_a_frame_that_is_lost_ends_the_datagram_and_spares_the_rest() {
     assert_eq!(frames(&mut relay).len(), 1);
 }
 
+/// RFC 4944, 5.3: all fragments but the last have a multiple of eight octets.
+#[test]
+fn a_fragment_of_impossible_length_is_not_passed_on() {
+    let sent = segment(4, 600);
+    let (FragmentHeader { size, tag, offset }, _) = FragmentHeader::parse(&sent[1]).unwrap();
+    let offset = offset.unwrap();
+    let mut relay = node(2, true);
+    assert_eq!(hear(&mut relay, 1, &sent[0]), Ok(None));
+    assert_eq!(frames(&mut relay).len(), 1);
+    let fragment = |len: usize, offset| {
+        let mut frame = vec![0; 5 + len];
+        FragmentHeader { size, tag, offset: Some(offset) }.emit(&mut frame).unwrap();
+        frame
+    };
+    for (len, offset) in [(0, offset), (9, offset), (16, size & !7)] {
+        assert_eq!(hear(&mut relay, 1, &fragment(len, offset)), Err(Discard::Fragment), "{len}");
+    }
+    assert_eq!(frames(&mut relay).len(), 0);
+    assert_eq!(hear(&mut relay, 1, &sent[1]), Ok(None), "the rest is still expected");
+    assert_eq!(frames(&mut relay).len(), 1);
+}
+
 #[test]
 fn a_fragment_that_is_repeated_is_passed_on_once() {
     let sent = segment(4, 300);

@@ -112,6 +112,16 @@ fn fixed_intervals_begin_with_the_expectation() {
 }
 
 #[test]
+fn of_connections_that_share_a_place_the_more_urgent_one_counts() {
+    let (soon, late) = (sent(0, 400), sent(0, 2000));
+    for expected in [[soon, None, late], [late, None, soon]] {
+        let mut poller = poller(Polling::DEFAULT);
+        poller.update(at(0), expected.into_iter());
+        assert_eq!(ask(&mut poller), 100, "a quarter of the available time");
+    }
+}
+
+#[test]
 fn the_due_time_settles_just_behind_the_answers() {
     let mut poller = poller(Polling::DEFAULT);
     // The first guess is a quarter of the available time.

@@ -214,3 +214,31 @@ fn a_connection_is_opened_where_routing_can_discover_the_route() {
     // A border router has the routes out of the mesh itself.
     assert_eq!(connect(4, outside), Err(StreamConnectError::NoRoute));
 }
+
+/// Applications look for errors after each event of their node: without a deadline they would learn
+/// of this one at the next event.
+#[test]
+fn a_search_without_result_is_reported_at_once() {
+    let mut device = Device::fresh(1);
+    let mut now = Instant::from_secs(1);
+    let Device { node, socket, .. } = &mut device;
+    node.datagrams().send(now, *socket, global(2), 7, b"x").unwrap();
+    let soon = |now| Some(now + Duration::from_micros(1));
+    while !node.net().has_errors() {
+        assert!(now < Instant::from_secs(60), "the search does not end");
+        while let Some(submission) = node.poll_radio(now) {
+            if let Command::Transmit { .. } = submission.command {
+                let event = Event::Transmitted { sfd: now, ack: Ack::NotAwaited };
+                node.handle_radio(now, event, &mut []);
+            }
+        }
+        if node.net().has_errors() {
+            break;
+        }
+        assert_ne!(node.deadline(), soon(now), "nothing is to be reported yet");
+        now = node.deadline().unwrap();
+        node.handle_deadline(now);
+    }
+    assert_eq!(node.deadline(), soon(now));
+    assert!(node.datagrams().poll_error().is_some());
+}

@@ -106,6 +106,23 @@ fn an_address_is_made_and_everything_goes_to_the_router() {
     assert!(line.node.datagrams().ping(now, ip(OUTSIDE), 1, 1, &[7]).is_err());
 }
 
+/// RFC 6724, 5, rule 3.
+#[test]
+fn a_deprecated_address_is_a_source_only_if_there_is_no_other() {
+    let mut line = line();
+    let (first, second) = (ip("2001:db8:1::ff:fe00:1"), ip("2001:db8:2::ff:fe00:1"));
+    let mut source = |one, other| {
+        line.advertise_router(ALL, 1_800, &[prefix("2001:db8:1::", 1_800, one)]);
+        line.advertise_router(ALL, 1_800, &[prefix("2001:db8:2::", 1_800, other)]);
+        line.node.net().source_for(ip(OUTSIDE))
+    };
+    for _ in 0..2 {
+        assert_eq!(source(900, 0), Some(first));
+        assert_eq!(source(0, 900), Some(second));
+    }
+    assert!(source(0, 0).is_some());
+}
+
 #[test]
 fn an_invalid_router_advertisement_changes_nothing() {
     let mut line = line();

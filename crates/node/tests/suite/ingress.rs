@@ -3,7 +3,7 @@
 
 use crate::common::*;
 use crate::stranger::{Link, checksum, link_option};
-use kinglet::net::{Discard, ExtendedIphc, NextHop, Route};
+use kinglet::net::{Discard, ExtendedIphc, NextHop, Route, Routing as _};
 use kinglet::rpl::{self, Role};
 use kinglet::time::{Duration, Instant};
 use kinglet::wire::ieee802154::Address;
@@ -124,6 +124,17 @@ fn attached(mode: u8) -> Link<Router> {
     assert_eq!(link.node.routing().rpl().parent(), Some(local(PARENT)));
     assert!(link.node.is_own(global(1)), "by the prefix of the DODAG");
     link
+}
+
+/// RFC 9008, 7 and 8: the option inside the DODAG in storing mode, else an outer header with it.
+/// The root is one hop away, so a source route has no further hop.
+#[test]
+fn segments_leave_room_for_the_headers_that_rpl_adds() {
+    for (mode, inside) in [(1, 16), (2, 8)] {
+        let link = attached(mode);
+        let added = [global(7), ip("2001:db8:66::7")].map(|to| link.node.routing().added_len(to));
+        assert_eq!(added, [inside, 16], "mode {mode}");
+    }
 }
 
 /// Returns all neighbours, routes, contexts and groups, as values.

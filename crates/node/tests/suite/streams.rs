@@ -157,6 +157,62 @@ fn one_side_can_close_and_still_receive() {
 }
 
 #[test]
+fn octets_parts_and_constant_data_arrive_in_the_order_in_which_they_were_queued() {
+    let mut world = World::<Mote>::new(2, usual(), 0, 7);
+    let (client, server) = open(&mut world);
+    let mut streams = world.nodes[0].streams();
+    assert_eq!(streams.send(client, b"one "), Ok(4));
+    assert_eq!(streams.send_vectored(client, &[b"two ", b"", b"three "]), Ok(10));
+    assert_eq!(streams.send_static(client, b"four"), Ok(4));
+    let mut received = Vec::new();
+    assert!(world.run(HOUR, |_, nodes| {
+        let mut buf = [0; 32];
+        let count = nodes[1].streams().recv(server, &mut buf).unwrap_or(0);
+        received.extend_from_slice(&buf[..count]);
+        received.len() == 18
+    }));
+    assert_eq!(received, b"one two three four");
+}
+
+#[test]
+fn a_port_that_no_longer_listens_accepts_no_further_connection() {
+    let mut world = World::<Mote>::new(2, usual(), 0, 7);
+    open(&mut world);
+    world.nodes[1].streams().unlisten(PORT);
+    let config = connection();
+    let second = world.nodes[0].streams().connect(world.now, global(2), PORT, config).unwrap();
+    assert!(world.run(HOUR, |_, nodes| nodes[0].tcp().state(second) != Some(State::SynSent)));
+    assert_eq!(world.nodes[0].tcp().state(second), Some(State::Closed));
+    assert_eq!(world.nodes[1].streams().accept(PORT), None);
+}
+
+/// The link does not repeat frames here, so that a segment is lost with any of its frames.
+#[test]
+fn segments_become_shorter_where_many_are_lost_if_the_connection_allows_it() {
+    let segment_size = |loss, adaptive_mss| {
+        let mut world = World::<Mote>::new(2, usual(), loss, 11);
+        world.nodes = (1..=2)
+            .map(|n| node_with(n, 1, 2, usual(), |config| config.mac.max_frame_retries = 0))
+            .collect();
+        let config = ConnectionConfig { adaptive_mss, ..ConnectionConfig::DEFAULT };
+        world.nodes[1].streams().listen(PORT, ListenConfig::default()).unwrap();
+        let client = world.nodes[0].streams().connect(world.now, global(2), PORT, config).unwrap();
+        let (mut source, mut sink, mut server) = (Source::new(1, 30_000), Sink::new(1), None);
+        let mut least = u32::MAX;
+        assert!(world.run(HOUR, |_, nodes| {
+            server = server.or_else(|| nodes[1].streams().accept(PORT));
+            source.step(&mut nodes[0], client);
+            least = least.min(nodes[0].tcp().info(client).map_or(least, |info| info.mss));
+            server.is_some_and(|server| sink.step(&mut nodes[1], server).unwrap())
+        }));
+        least
+    };
+    let usual = segment_size(0, true);
+    assert_eq!(segment_size(15, false), usual);
+    assert!(segment_size(15, true) < usual);
+}
+
+#[test]
 fn an_abort_resets_the_other_end() {
     let mut world = World::<Mote>::new(2, usual(), 0, 8);
     let (client, server) = open(&mut world);

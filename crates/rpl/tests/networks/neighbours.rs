@@ -2,8 +2,8 @@
 
 use crate::common::{Net, address, near};
 use kinglet_rpl::{
-    CONFIGURATION, Candidate, Config, Discard, INFINITE_RANK, Mode, Probing, Role, Root, Route,
-    Rpl, Sizes, Standard,
+    CONFIGURATION, Candidate, Change, Config, Discard, INFINITE_RANK, Mode, Probing, Role, Root,
+    Route, Rpl, Sizes, Standard,
 };
 use kinglet_time::{Duration, Instant};
 use kinglet_wire::rpl::{
@@ -248,6 +248,39 @@ fn prefix_and_preference_are_taken_from_the_preferred_parent_alone() {
     assert_eq!((net.nodes[0].parent(), made(&net)), (Some(near(2)), Some(5)));
     announce(&mut net, 2, 300, 7, 66);
     assert_eq!(made(&net), Some(66));
+}
+
+#[test]
+fn a_prefix_of_the_parent_is_reported_while_it_is_valid() {
+    let mut net = attached(Mode::NonStoring, |_| {});
+    let prefix = Ipv6Addr::new(0xFD00, 0, 0, 5, 0, 0, 0, 0);
+    let reported = |net: &mut Net| {
+        std::iter::from_fn(|| net.nodes[0].poll_change()).find_map(|change| match change {
+            Change::Prefix(prefix) => Some(prefix.map(|it| it.prefix)),
+            _ => None,
+        })
+    };
+    for (valid_secs, expected) in [(60, Some(prefix)), (0, None), (60, Some(prefix))] {
+        let (on_link, autonomous, router_address) = (false, true, false);
+        let (prefix_len, preferred_secs) = (64, valid_secs);
+        let information = PrefixInformation {
+            prefix_len,
+            on_link,
+            autonomous,
+            router_address,
+            valid_secs,
+            preferred_secs,
+            prefix,
+        };
+        let options =
+            [ControlOption::Configuration(CONFIGURATION), ControlOption::Prefix(information)];
+        net.say(1, 0, Message::Dio(dio(Mode::NonStoring, 256)), &options).unwrap();
+        assert_eq!(reported(&mut net), Some(expected), "{valid_secs}");
+        assert_eq!(reported(&mut net), None);
+    }
+    net.now += secs(60);
+    net.nodes[0].handle_deadline(net.now);
+    assert_eq!(reported(&mut net), Some(None), "its time is over");
 }
 
 /// A parent that is selected without a message from it is asked for its information.

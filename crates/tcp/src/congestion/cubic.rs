@@ -285,6 +285,16 @@ mod tests {
     }
 
     #[test]
+    fn idle_time_brings_the_window_back_to_four_segments_at_most() {
+        let mut cubic = Cubic::new(MSS, 100 * MSS);
+        cubic.on_loss(100 * MSS);
+        cubic.on_ack(acked(1, MSS));
+        assert!(cubic.window() >= 70 * MSS && cubic.epoch.is_some());
+        cubic.on_idle();
+        assert!(cubic.window() == 4 * MSS && cubic.epoch.is_none());
+    }
+
+    #[test]
     fn the_window_is_at_least_a_segment_of_the_size_that_is_agreed_on() {
         for (mss, window) in [(MSS / 2, 4 * MSS), (4 * MSS, 4 * MSS), (6 * MSS, 6 * MSS)] {
             let mut cubic = Cubic::new(MSS, 4 * MSS);

@@ -139,6 +139,33 @@ fn early_retransmit_needs_one_duplicate_less_than_is_outstanding() {
     assert_eq!(seqs(&s.take_all()), [1]);
 }
 
+/// RFC 5827, 3.1.
+#[test]
+fn early_retransmit_without_sack_is_for_two_or_three_segments_and_nothing_new_to_send() {
+    for (outstanding, needed) in [(1, 3), (2, 1), (3, 2), (4, 3)] {
+        let (mut s, handle) = Script::server(plain(), Options::NONE);
+        s.ep.send(handle, &vec![1; 100 * outstanding]).unwrap();
+        assert_eq!(s.take_all().len(), outstanding);
+        for _ in 1..needed {
+            s.give(ACK, 1, 1, b"").unwrap();
+            s.silent();
+        }
+        s.give(ACK, 1, 1, b"").unwrap();
+        assert_eq!(seqs(&s.take_all()), [1], "{outstanding}");
+    }
+    // The window of the peer permits no new segment; that of congestion control does not count.
+    for (window, first) in [(200, 1), (1000, 201)] {
+        let config = ConnectionConfig { initial_window: 2, ..plain() };
+        let (mut s, handle) = Script::server(config, Options::NONE);
+        s.window = window;
+        s.give(ACK, 1, 1, b"").unwrap();
+        s.ep.send(handle, &[1; 400]).unwrap();
+        assert_eq!(s.take_all().len(), 2);
+        s.give(ACK, 1, 1, b"").unwrap();
+        assert_eq!(seqs(&s.take_all()), [first], "{window}");
+    }
+}
+
 #[test]
 fn a_fast_retransmission_requested_between_polls_is_not_lost() {
     let (mut s, handle) = Script::server(plain(), Options::NONE);

@@ -172,10 +172,25 @@ fn options_of_lengths_that_they_do_not_have_are_others() {
         message.extend(octets);
         matches!(Message::parse(&message).unwrap().options().next(), Some(NdOption::Other { .. }))
     };
-    // A link-layer address of three units, an EARO whose verifier has 128 bits, a context of
-    // more than 64 bits in the short form.
-    assert!(read(&[1, 3].iter().chain(&[0; 22]).copied().collect::<Vec<u8>>()));
-    assert!(read(&[33, 3].iter().chain(&[0; 22]).copied().collect::<Vec<u8>>()));
+    // The lengths of each type, in units of eight octets.
+    for (kind, lengths) in [
+        (1, &[1, 2][..]),
+        (2, &[1, 2]),
+        (3, &[4]),
+        (5, &[1]),
+        (25, &[3, 5]),
+        (33, &[2]),
+        (34, &[2, 3]),
+        (35, &[3]),
+        (36, &[1]),
+    ] {
+        for len in 1..=6u8 {
+            let mut octets = std::vec![0; usize::from(len) * 8];
+            (octets[0], octets[1]) = (kind, len);
+            assert_eq!(read(&octets), !lengths.contains(&len), "type {kind}, length {len}");
+        }
+    }
+    // A context of more than 64 bits in the short form.
     assert!(read(&[34, 2, 65].iter().chain(&[0; 13]).copied().collect::<Vec<u8>>()));
 }
 
