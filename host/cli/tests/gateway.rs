@@ -222,7 +222,7 @@ fn refusal(args: &[&str], scenario: &str) -> (Option<i32>, String) {
 }
 
 #[test]
-fn what_cannot_be_bridged_is_refused_with_one_clear_error() {
+fn a_network_that_cannot_be_bridged_is_refused_with_one_clear_error() {
     let (code, text) = refusal(&[], "[[node]]\n[[node]]\nx_m = 5\n");
     assert_eq!(code, Some(2), "{text}");
     assert!(

@@ -88,7 +88,7 @@ fn results_that_cannot_be_printed_are_an_error_and_a_closed_pipe_is_none() {
 }
 
 #[test]
-fn where_nothing_can_be_written_nothing_is_simulated() {
+fn nothing_is_simulated_if_no_result_can_be_written() {
     let file = scenario("sim-long.toml", 10_000_000);
     let nowhere = scratch("nowhere/page.html");
     let (code, _, err) = end_of(kinglet().arg("sim").arg(&file).arg("--report").arg(&nowhere));

@@ -69,7 +69,7 @@ fn a_trace_that_was_cut_short_is_read_as_far_as_it_goes() {
 }
 
 #[test]
-fn what_is_no_trace_is_refused_with_what_would_be_right() {
+fn a_file_that_is_no_trace_is_refused_with_the_right_format() {
     let file = |name: &str, text: &str| {
         let path = scratch(name);
         std::fs::write(&path, text).expect("a scratch file");

@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_prefix_of_48_bits_for_motes_is_refused() {
+    fn a_prefix_of_another_length_or_kind_is_refused() {
         for (text, why) in [
             ("fd00:1:2::/64", "/64 is not possible"),
             ("fd00:1:2:3::", "bits beyond its first 48"),

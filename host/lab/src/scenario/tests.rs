@@ -70,7 +70,7 @@ fn flows_must_join_two_nodes_that_exist() {
 }
 
 #[test]
-fn what_is_nearly_right_is_refused_with_what_would_be_right() {
+fn a_nearly_right_name_is_refused_with_the_right_one() {
     let flow = "[[flow]]\nkind = \"tcp-bulk\"\nfrom = 1\nto = 4\n";
     for (text, expected) in [
         (

@@ -476,7 +476,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_compared_and_searched_for_twenty_thousand_nodes_grows_with_their_number() {
+    fn comparisons_and_searches_grow_with_the_number_of_nodes() {
         let text = "[topology]\ngrid = { columns = 200, rows = 100 }\n\
                     [[flow]]\nkind = \"udp-neighbours\"\n";
         let scenario = Scenario::from_toml("large", text).expect("a scenario");

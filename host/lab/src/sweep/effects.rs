@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn what_matters_comes_first_and_groups_stand_by_themselves() {
+    fn large_effects_come_first_and_groups_stand_by_themselves() {
         let plan = plan();
         let effects =
             FieldEffects::of(&plan, &finished(&plan), "kbps", Some("hops")).expect("effects");

@@ -44,7 +44,7 @@ fn one_node_hears_a_source_at_a_mean_level() {
 }
 
 #[test]
-fn what_excludes_or_needs_something_else_is_named() {
+fn keys_that_exclude_or_need_others_are_named() {
     for key in ["x_m = 3", "y_m = 3", "power_dbm = 3"] {
         let message = refused(&format!("source = \"microwave\"\nnode = 2\nmean_dbm = -98\n{key}"));
         let name = key.split(' ').next().expect("a name");
