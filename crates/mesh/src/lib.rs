@@ -12,10 +12,10 @@
 //!   addresses, and 6LoWPAN contexts.
 //!
 //! Parameters are OpenThread's, with their names in the code. Differences from Thread: short
-//! addresses are configured, so there is no leader and no router identifier; a border router is a destination
-//! like any other; every router knows every leaf, so there are no address queries; and a rise in
-//! cost is advertised before another route is accepted (see [`HOLD`]), so that no loop forms while
-//! advertisements arrive.
+//! addresses are configured, so there is no leader and no router identifier; a border router is a
+//! destination like any other; every router knows every leaf, so there are no address queries; and
+//! a rise in cost is advertised before another route is accepted (see [`HOLD`]), so that no loop
+//! forms while advertisements arrive.
 //!
 //! The caller carries messages between neighbours, one hop, best with a higher priority than data.
 //! It reports every received frame and the result of every sent one. Like every layer this is

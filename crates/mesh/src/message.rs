@@ -3,7 +3,7 @@
 //! | octet | Advertisement (kind 1, broadcast) |
 //! |---|---|
 //! | 0 | version (4 bits, now 1), kind (4 bits) |
-//! | 1 | border router, no routes yet, has network data (1 bit each), number of destinations (5 bits) |
+//! | 1 | border router, no routes yet, has network data (1 bit each), destinations (5 bits) |
 //! | then, with network data | their version: source (2), serial number (1) |
 //! | then | each destination: short address (2), quality in, out (2 bits each), cost (4 bits) |
 //! | the rest | each leaf: short address (2), its parent's or 0xFFFF (2), attachment number (1) |

@@ -65,9 +65,9 @@ pub struct Lengths {
     pub mesh_routes: usize,
     /// Leaves that a router of the mesh keeps; 0 for a leaf.
     pub mesh_leaves: usize,
-    /// Octets of the network data that a [`Meshed`](crate::Meshed) can hold: 8 for the prefix of the
-    /// addresses, and for each context 2 and its prefix; at most 76. 0: addresses and contexts do
-    /// not come from the mesh.
+    /// Octets of the network data that a [`Meshed`](crate::Meshed) can hold: 8 for the prefix of
+    /// the addresses, and for each context 2 and its prefix; at most 76. 0: addresses and contexts
+    /// do not come from the mesh.
     pub network_data: usize,
     /// TCP connections.
     pub connections: usize,

@@ -2,8 +2,6 @@
 
 use crate::config::Config;
 use crate::network_data::{NetworkData, emit};
-use crate::node::Node;
-use crate::profile::Profile;
 use crate::routing::{Change, Each, EachRelation, MAX_MESSAGE, Message, Routing};
 use crate::rpled::near;
 use core::net::Ipv6Addr;
@@ -64,7 +62,8 @@ impl<S: mesh::Sizes> Meshed<S> {
 
     /// Announces the prefix of all addresses, of which the first 64 bits count, and the contexts
     /// with their identifiers to the whole mesh, this node included. A later call replaces them.
-    /// After [`Node::with_routing`] it is [`Node::announce`].
+    /// After [`Node::with_routing`](crate::Node::with_routing) it is
+    /// [`Node::announce`](crate::Node::announce).
     ///
     /// # Errors
     /// They do not fit into `network_data` of the memory plan, or into a message, which has room
@@ -135,24 +134,6 @@ impl<S: mesh::Sizes> Meshed<S> {
 fn address(prefix: Ipv6Addr, short: u16) -> Ipv6Addr {
     let identifier = derived_iid(Address::Short(short)).map_or(0, u64::from_be_bytes);
     Ipv6Addr::from_bits(prefix.to_bits() >> 64 << 64 | u128::from(identifier))
-}
-
-impl<P: Profile + mesh::Sizes + net::Sizes<Routing = Meshed<P>>> Node<P> {
-    /// Announces the prefix of all addresses and the contexts to the whole mesh, see
-    /// [`Meshed::announce`].
-    ///
-    /// # Errors
-    /// As of [`Meshed::announce`].
-    pub fn announce(
-        &mut self,
-        now: Instant,
-        prefix: Ipv6Addr,
-        contexts: &[(u8, Context)],
-    ) -> Result<(), TableFull> {
-        self.routing_mut().announce(now, prefix, contexts)?;
-        self.follow_routing(now);
-        Ok(())
-    }
 }
 
 fn towards(next: Option<u16>) -> Option<NextHop> {

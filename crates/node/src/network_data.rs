@@ -4,7 +4,7 @@
 //! | octets | content |
 //! |---|---|
 //! | 8 | prefix of the addresses, of 64 bits |
-//! | each context: 1, 1, *n* | identifier, length in bits, and so many bits of the prefix in the least number of octets |
+//! | each context: 1, 1, *n* | identifier, length in bits, the octets with so many bits |
 //!
 //! No octets at all mean that there is neither a prefix nor a context.
 

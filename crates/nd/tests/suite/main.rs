@@ -9,3 +9,4 @@ mod registering;
 mod serving;
 mod states;
 mod strays;
+mod versions;

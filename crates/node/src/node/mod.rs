@@ -6,6 +6,7 @@
 //! into the slot.
 
 mod activity;
+mod announce;
 mod follow;
 mod parent;
 mod relay;

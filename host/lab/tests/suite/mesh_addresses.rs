@@ -7,7 +7,8 @@ use kinglet_lab::scenario::Scenario;
 /// router go to the host, and datagrams of the host to the leaf, from two minutes on.
 fn network(net: &str) -> String {
     let mut text = format!(
-        "duration_s = 900\n[net]\nrouting = \"mesh\"\n{net}\n[leaf]\nsleep_interval_s = 20\n[wire]\n"
+        "duration_s = 900\n[net]\nrouting = \"mesh\"\n{net}\n[leaf]\nsleep_interval_s = 20\n\
+         [wire]\n"
     );
     for (node, role) in ["border-router", "router", "router", "router", "leaf"].iter().enumerate() {
         text += &format!("[[node]]\nx_m = {}\nrole = \"{role}\"\n", node * 8);

@@ -1,0 +1,28 @@
+//! The announcement of addresses and contexts by a border router of a mesh.
+
+use super::Node;
+use crate::meshed::Meshed;
+use crate::profile::Profile;
+use core::net::Ipv6Addr;
+use kinglet_mesh as mesh;
+use kinglet_net::{self as net, TableFull};
+use kinglet_time::Instant;
+use kinglet_wire::sixlowpan::Context;
+
+impl<P: Profile + mesh::Sizes + net::Sizes<Routing = Meshed<P>>> Node<P> {
+    /// Announces the prefix of all addresses and the contexts to the whole mesh, see
+    /// [`Meshed::announce`].
+    ///
+    /// # Errors
+    /// As of [`Meshed::announce`].
+    pub fn announce(
+        &mut self,
+        now: Instant,
+        prefix: Ipv6Addr,
+        contexts: &[(u8, Context)],
+    ) -> Result<(), TableFull> {
+        self.routing_mut().announce(now, prefix, contexts)?;
+        self.follow_routing(now);
+        Ok(())
+    }
+}
