@@ -224,6 +224,13 @@ impl Attach {
         }
     }
 
+    /// Reports to the parent at this time, unless that is due before.
+    pub(crate) fn report_by(&mut self, at: Instant) {
+        if self.state == State::Attached {
+            self.at = self.at.map(|due| due.min(at));
+        }
+    }
+
     /// Processes the result of a frame or data request to `to`: acknowledged or given up.
     pub(crate) fn sent(&mut self, now: Instant, to: u16, acked: bool) {
         if self.parent != Some(to) {

@@ -40,6 +40,9 @@ pub struct Config {
     /// Time for which a parent keeps a child from which it receives nothing; the same in the whole
     /// mesh, and longer than a leaf's base polling interval. OpenThread's default is 240 s.
     pub child_timeout: Duration,
+    /// True if the node needs the network data of a border router. A leaf then repeats its report
+    /// to a parent that has none yet: after 4 s, then after twice as long each time.
+    pub awaits_data: bool,
 }
 
 impl Config {
@@ -49,8 +52,8 @@ impl Config {
     /// Returns the defaults.
     pub const fn new(short: u16, role: Role, seed: u64) -> Self {
         let child_timeout = Duration::from_secs(240);
-        let (parent, sleeps, noise_floor_dbm) = (None, false, -100);
-        Config { short, role, parent, sleeps, seed, noise_floor_dbm, child_timeout }
+        let (parent, sleeps, noise_floor_dbm, awaits_data) = (None, false, -100, false);
+        Config { short, role, parent, sleeps, seed, noise_floor_dbm, child_timeout, awaits_data }
     }
 }
 

@@ -10,6 +10,10 @@ use kinglet_time::{Duration, Instant};
 
 /// Interval of a leaf's requests.
 const INTERVAL: Duration = Duration::from_secs(1);
+/// Time until a leaf asks a parent again that had no data; it doubles each time.
+const WAIT: Duration = Duration::from_secs(4);
+/// Doublings of it: two minutes at most.
+const DOUBLINGS: u8 = 5;
 /// Requests of a leaf in a row. Its next report to the parent starts again.
 const ATTEMPTS: u8 = 4;
 
@@ -60,6 +64,8 @@ pub(crate) struct Data<T> {
     /// True if the node was not notified of the present data.
     is_new: bool,
     request: Option<Request>,
+    /// Times that the parent had no data.
+    waits: u8,
 }
 
 impl<T: Array<u8>> Data<T> {
@@ -70,6 +76,7 @@ impl<T: Array<u8>> Data<T> {
         is_source: false,
         is_new: false,
         request: None,
+        waits: 0,
     };
 
     pub(crate) const fn version(&self) -> Option<Version> {
@@ -124,7 +131,7 @@ impl<T: Array<u8>> Data<T> {
         let Some(room) = self.octets.as_mut_slice().get_mut(..octets.len()) else { return false };
         kinglet_mem::copy(room, octets);
         (self.len, self.version) = (octets.len(), Some(version));
-        (self.is_new, self.request) = (true, None);
+        (self.is_new, self.request, self.waits) = (true, None, 0);
         true
     }
 
@@ -138,6 +145,14 @@ impl<T: Array<u8>> Data<T> {
         if self.version != Some(version) && self.request.is_none() {
             self.request = Some(Request { at: now, left: ATTEMPTS });
         }
+    }
+
+    /// Handles that a leaf's parent has no data. Returns the wait until the leaf asks again; `None`
+    /// if it has data.
+    pub(crate) fn miss(&mut self) -> Option<Duration> {
+        let wait = WAIT * (1 << self.waits.min(DOUBLINGS));
+        self.waits = self.waits.saturating_add(1);
+        self.version.is_none().then_some(wait)
     }
 
     /// Returns the time of a leaf's next request, or of the end of its wait.
@@ -232,6 +247,15 @@ mod tests {
         assert!(!data.listens());
         data.follow_parent(now, version(5, 2));
         assert!(data.store(version(5, 2), &[4]) && !data.listens());
+    }
+
+    #[test]
+    fn a_leaf_without_data_asks_after_growing_waits() {
+        let mut data: Data<[u8; 8]> = Data::NONE;
+        let waits: [_; 7] = core::array::from_fn(|_| data.miss().unwrap().as_millis() / 1000);
+        assert_eq!(waits, [4, 8, 16, 32, 64, 128, 128]);
+        assert!(data.store(version(5, 0), &[1]));
+        assert_eq!(data.miss(), None);
     }
 
     #[test]

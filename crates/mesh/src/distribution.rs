@@ -33,13 +33,21 @@ impl<S: Sizes> Mesh<S> {
         from: u16,
         other: Option<Version>,
     ) -> Result<(), Discard> {
-        let Some(other) = other.filter(|_| Self::HAS_DATA) else { return Ok(()) };
+        if !Self::HAS_DATA {
+            return Ok(());
+        }
         if self.is_leaf() {
-            if self.parent() == Some(from) {
-                self.data.follow_parent(now, other);
+            match other {
+                _ if self.parent() != Some(from) => {}
+                Some(other) => self.data.follow_parent(now, other),
+                None if self.config.awaits_data => {
+                    self.data.miss().into_iter().for_each(|wait| self.attach.report_by(now + wait));
+                }
+                None => {}
             }
             return Ok(());
         }
+        let Some(other) = other else { return Ok(()) };
         if self.data.outdo(other) {
             self.changed(now, true);
         } else if self.replaces_data(other) {

@@ -83,7 +83,7 @@ pub struct Mesh<S: Sizes> {
     leaf_announcements_left: u8,
     /// Deadline of routes and leaves, until one of them may have changed.
     tables_due: Cell<Option<Option<Instant>>>,
-    attach: Attach,
+    pub(crate) attach: Attach,
     pub(crate) data: Data<S::Data>,
     stats: Stats,
 }

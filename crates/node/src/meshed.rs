@@ -48,11 +48,12 @@ const PREFIX_LEN: u8 = 64;
 
 impl<S: mesh::Sizes> Meshed<S> {
     /// Creates a mesh for the node with this configuration. Its short address, seed and sleep
-    /// replace those in `mesh`. All addresses of the mesh begin with the first 64 bits of `prefix`;
+    /// replace those in `mesh`, and whether it awaits network data. All addresses of the mesh begin with the first 64 bits of `prefix`;
     /// with `::` they come from the border router.
     pub const fn new<K>(node: &Config<K>, mesh: mesh::Config, prefix: Ipv6Addr) -> Self {
         let (short, sleeps) = (node.mac.short, !node.mac.rx_on_when_idle);
-        let mesh = mesh::Config { short, sleeps, seed: node.seed, ..mesh };
+        let awaits_data = prefix.is_unspecified() && S::Data::LEN > 0;
+        let mesh = mesh::Config { short, sleeps, seed: node.seed, awaits_data, ..mesh };
         Meshed::of(Mesh::new(mesh), prefix)
     }
 

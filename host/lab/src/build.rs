@@ -347,7 +347,8 @@ fn learning<K: Copy>(
             let parent = place.parent.map(short_of);
             let mesh = mesh::Config { role: mesh_role(place.role), parent, ..mesh::Config::OFF };
             let prefix = scenario.prefix.mesh();
-            let mut mesh = Box::new(Meshed::new(config, mesh, prefix));
+            let known = if takes_address(scenario, node) { Ipv6Addr::UNSPECIFIED } else { prefix };
+            let mut mesh = Box::new(Meshed::new(config, mesh, known));
             if scenario.mesh_addresses && node == scenario.root() {
                 let contexts = (0..).zip(contexts(scenario));
                 let contexts: Vec<_> = contexts.filter_map(|(id, it)| Some((id, it?))).collect();

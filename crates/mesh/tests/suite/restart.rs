@@ -1,4 +1,4 @@
-//! A parent that restarts.
+//! A parent that restarts, or has no network data yet.
 
 use crate::network::{Net, short};
 use kinglet_mesh::{Config, Mesh, Role};
@@ -18,4 +18,22 @@ fn a_leaf_that_is_awake_is_known_again_soon_after_its_parent_restarts() {
         net.run(Duration::from_secs(3));
         assert_eq!(children(&net), [short(2)], "seed {seed}");
     }
+}
+
+#[test]
+fn a_leaf_that_needs_data_gets_them_soon_after_its_parent() {
+    let mut net = Net::new(&[Role::BorderRouter, Role::Router, Role::Leaf], 5, 0);
+    for (node, sleeps) in [(0, false), (1, false), (2, true)] {
+        let config = net.nodes[node].config();
+        net.nodes[node] = Mesh::new(Config { sleeps, awaits_data: true, ..*config });
+    }
+    net.link(0, 1, -60, -60);
+    net.link(1, 2, -60, -60);
+    net.run(Duration::from_secs(20));
+    assert_eq!(net.nodes[2].parent(), Some(short(1)));
+    // Reports follow after 4, 8, 16, 32 s.
+    let now = net.now;
+    assert!(net.nodes[0].announce(now, &[7]));
+    net.run(Duration::from_secs(40));
+    assert_eq!(net.nodes[2].data(), [7]);
 }
