@@ -6,7 +6,7 @@
 
 use crate::station::{Frame, MAX_FRAME, Role, Setup, Station};
 use core::net::Ipv6Addr;
-use kinglet::net::{Body, BodySource, Config, FrameIn, FrameLimits, Net, Outgoing, Small, Stale};
+use kinglet::net::{Body, BodySource, NetConfig, FrameIn, FrameLimits, Net, Outgoing, Small, Stale};
 use kinglet::time::Instant;
 use kinglet::wire::ieee802154::{Address, Frame as MacFrame, FrameType, PanId, Repr, Version};
 use kinglet::wire::ipv6::protocol;
@@ -121,7 +121,7 @@ pub fn station(role: Role, setup: Setup, seed: u64) -> Box<dyn Station> {
     Box::new(TcplpStation {
         copy,
         role,
-        net: Net::new(Config::new(Address::Short(number(role)))),
+        net: Net::new(NetConfig::new(Address::Short(number(role)))),
         waiting: Waiting { first: 0, segments: VecDeque::new() },
         submitted: false,
         sequence: 0,

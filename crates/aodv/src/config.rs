@@ -23,7 +23,7 @@ pub enum Role {
 
 /// Configuration of an [`Aodv`](crate::Aodv).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Config {
+pub struct AodvConfig {
     /// Own short address, below 0xFFFE.
     pub short: u16,
     /// Role of this node.
@@ -46,14 +46,22 @@ pub struct Config {
     pub broadcast: Duration,
 }
 
-impl Config {
+impl AodvConfig {
     /// A node that takes no part in routing.
-    pub const OFF: Config = Config::new(0xFFFE, Role::Off, 0);
+    pub const OFF: AodvConfig = AodvConfig::new(0xFFFE, Role::Off, 0);
 
     /// Returns the default configuration.
     pub const fn new(short: u16, role: Role, seed: u64) -> Self {
         let (metric, quality) = (Metric::PathDr, Quality::CC2420);
-        Config { short, role, seed, metric, quality, link_probes: true, broadcast: Duration::ZERO }
+        AodvConfig {
+            short,
+            role,
+            seed,
+            metric,
+            quality,
+            link_probes: true,
+            broadcast: Duration::ZERO,
+        }
     }
 
     /// Returns whether this node replies to requests for a destination.

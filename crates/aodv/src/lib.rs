@@ -5,7 +5,7 @@
 //! * Routes are compared by their hops, or by the product of their links' delivery ratios
 //!   (PATH-DR). The ratios are estimated from the link quality indications of frames ([`Metric`]).
 //! * A frame that the MAC gives up means that a link is broken; a link that has worked within the
-//!   last second is probed first ([`Config::link_probes`]). There is no local repair: the
+//!   last second is probed first ([`AodvConfig::link_probes`]). There is no local repair: the
 //!   senders of packets over the link are notified, and the originator searches for a route again.
 //!
 //! The differences from RFC 3561, in addition to the formats ([`kinglet_wire::aodv`]):
@@ -14,7 +14,7 @@
 //! |---|---|
 //! | any node with a route may reply | only the destination replies (the D flag is always set) |
 //! | the first copy of a request counts | the best copy received before it is passed on counts |
-//! | a request is answered at once | after 60 ms + 4 [`Config::broadcast`], on the best route |
+//! | a request is answered at once | after 60 ms + 4 [`AodvConfig::broadcast`], on the best route |
 //! | the destination increments its number if it must | with each reply |
 //! | Hello messages, RREP-ACK | the MAC's acknowledgements |
 //! | precursors are the nodes to which a reply was sent | the nodes that have sent packets |
@@ -27,7 +27,7 @@
 //! meanwhile. Like every layer this is `handle_*`, `poll_*`, `deadline`, `handle_deadline`:
 //!
 //! ```
-//! use kinglet_aodv::{Aodv, Config, Link, Request, Role, Route, Search, Sizes};
+//! use kinglet_aodv::{Aodv, AodvConfig, Link, Request, Role, Route, Search, Sizes};
 //! use kinglet_time::Instant;
 //!
 //! struct Plan;
@@ -38,8 +38,8 @@
 //!     type Links = [Option<Link>; 4];
 //! }
 //!
-//! let mut here: Aodv<Plan> = Aodv::new(Config::new(1, Role::Router, 1));
-//! let mut there: Aodv<Plan> = Aodv::new(Config::new(2, Role::Router, 2));
+//! let mut here: Aodv<Plan> = Aodv::new(AodvConfig::new(1, Role::Router, 1));
+//! let mut there: Aodv<Plan> = Aodv::new(AodvConfig::new(2, Role::Router, 2));
 //! let (mut now, mut buf) = (Instant::ZERO, [0; kinglet_aodv::MAX_LEN]);
 //! assert!(here.discover(now, 2));
 //! while here.is_discovering(2) {
@@ -98,7 +98,7 @@ mod search;
 mod sequence;
 mod stats;
 
-pub use config::{Config, Role, Sizes};
+pub use config::{AodvConfig, Role, Sizes};
 pub use engine::{Aodv, Destination, Out};
 pub use kinglet_wire::aodv::OUTSIDE;
 pub use link::Link;

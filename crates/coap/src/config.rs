@@ -7,7 +7,7 @@ use kinglet_time::Duration;
 
 /// Transmission parameters (RFC 7252 §4.8). Times below a millisecond count as one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Config {
+pub struct CoapConfig {
     /// Seed of message IDs, tokens and dithering. Tokens protect against off-path attackers only if
     /// the seed comes from a source of entropy.
     pub seed: u64,
@@ -31,10 +31,10 @@ pub struct Config {
     pub lifetimes: (Duration, Duration),
 }
 
-impl Config {
+impl CoapConfig {
     /// Returns the default parameters of RFC 7252.
     pub const fn new(seed: u64) -> Self {
-        Config {
+        CoapConfig {
             seed,
             rto: Rto::Plain,
             ack_timeout: Duration::from_secs(2),
@@ -49,7 +49,7 @@ impl Config {
     /// Returns the nearest parameters with which time passes between two deadlines.
     pub(crate) const fn clamped(self) -> Self {
         let (exchange, non) = self.lifetimes;
-        Config {
+        CoapConfig {
             ack_timeout: at_least_a_millisecond(self.ack_timeout),
             ack_delay: at_least_a_millisecond(self.ack_delay),
             response_timeout: at_least_a_millisecond(self.response_timeout),

@@ -42,7 +42,7 @@
 //! // A peer is whatever names one: here a number, elsewhere an address and a port. A product draws
 //! // seeds from its source of entropy.
 //! let (client, server) = (0u8, 1u8);
-//! let mut ends: [Endpoint<u8, Plan>; 2] = [1, 2].map(|seed| Endpoint::new(Config::new(seed)));
+//! let mut ends: [Endpoint<u8, Plan>; 2] = [1, 2].map(|seed| Endpoint::new(CoapConfig::new(seed)));
 //! let now = Instant::from_secs(1);
 //! ends[0].request(now, server, Delivery::Confirmable, Code::GET, |request| {
 //!     request.path("temperature")
@@ -120,7 +120,7 @@
 //!     false
 //! }
 //!
-//! let mut ends = [1, 2].map(|seed| Endpoint::new(Config::new(seed)));
+//! let mut ends = [1, 2].map(|seed| Endpoint::new(CoapConfig::new(seed)));
 //! let (mut now, mut sent, mut complete) = (Instant::ZERO, 0, false);
 //! let mut page = (Download::new(BLOCKS), Vec::new());
 //! ask(now, &mut ends[0], &page.0);
@@ -184,7 +184,7 @@ pub use block::{
     Accepted, Block, Download, MAX_EXPONENT, Part, Piece, Reception, TransferError, Upload,
     UploadStep,
 };
-pub use config::{Config, Sizes};
+pub use config::{CoapConfig, Sizes};
 pub use endpoint::{Delivery, Endpoint, Event, RequestError, RespondError};
 pub use exchange::{Handle, PeerEstimate, Reset, Slot, Ticket};
 pub use info::{Discard, Failure, Info, Stats};

@@ -8,7 +8,7 @@ use kinglet_time::Duration;
 use kinglet_wire::ieee802154::{Address, PanId, Repr};
 
 /// The largest number of retries that any device of the PAN may have
-/// ([`Config::max_frame_retries`], [`Indirect::max_retries`]).
+/// ([`MacConfig::max_frame_retries`], [`Indirect::max_retries`]).
 pub(crate) const MAX_RETRIES: u8 = 15;
 
 /// Executor of CSMA-CA.
@@ -28,7 +28,7 @@ pub enum Csma {
 ///
 /// [`LinkSecurity::Key`]: crate::LinkSecurity::Key
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Config<K = Option<Security>> {
+pub struct MacConfig<K = Option<Security>> {
     /// Own PAN.
     pub pan_id: PanId,
     /// Own short address (macShortAddress); 0xFFFE and 0xFFFF mean none, and frames then have the
@@ -66,7 +66,7 @@ pub struct Config<K = Option<Security>> {
     /// [`Class::Indirect`](crate::Class::Indirect) keep their own delay.
     pub adaptive_retry_delay: bool,
     /// Security of frames; `None` if they are unsecured, and `()` in a plan without security
-    /// ([`Config::unsecured`]). A device with a key accepts no unsecured frames except
+    /// ([`MacConfig::unsecured`]). A device with a key accepts no unsecured frames except
     /// acknowledgements, and one without accepts no secured frames.
     pub security: K,
     /// Octets of each frame reserved for a link security that is not used: 0, or 7 to 100. They are
@@ -105,9 +105,9 @@ pub enum ConfigError {
 
 const DEFAULT_CHANNEL: Channel = Channel::new(26).unwrap();
 
-impl Config {
+impl MacConfig {
     /// The standard's defaults, PAN 0xABCD, no short address, channel 26, 0 dBm.
-    pub const DEFAULT: Config = Config {
+    pub const DEFAULT: MacConfig = MacConfig {
         pan_id: PanId(0xabcd),
         short: 0xffff,
         extended: [0; 8],
@@ -132,10 +132,10 @@ impl Config {
     };
 }
 
-impl<K: Copy> Config<K> {
+impl<K: Copy> MacConfig<K> {
     /// Returns the same configuration without a key, for a plan whose security is `()`.
-    pub const fn unsecured(self) -> Config<()> {
-        Config {
+    pub const fn unsecured(self) -> MacConfig<()> {
+        MacConfig {
             pan_id: self.pan_id,
             short: self.short,
             extended: self.extended,
@@ -203,7 +203,7 @@ impl<K: Copy> Config<K> {
     }
 }
 
-impl Default for Config {
+impl Default for MacConfig {
     fn default() -> Self {
         Self::DEFAULT
     }

@@ -32,7 +32,7 @@ pub struct Indirect {
     /// data request. TCPlp §8.4 changes that.
     pub max_retries: u8,
     /// Longest random delay before a retry, in place of
-    /// [`Config::retry_delay_max`](crate::Config::retry_delay_max): the recipient listens
+    /// [`MacConfig::retry_delay_max`](crate::MacConfig::retry_delay_max): the recipient listens
     /// meanwhile.
     pub retry_delay_max: Duration,
     /// macMinBE for these frames, at most macMaxBE. The standard lets the frame after a data

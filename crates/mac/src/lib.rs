@@ -28,7 +28,7 @@
 //! [`Mac::poll_outcome`] and, on a leaf, [`Mac::poll_data_request`].
 //!
 //! ```
-//! use kinglet_mac::{AlwaysOn, Class, Config, Exponential, Mac, Neighbour, Sizes, Slot, Token};
+//! use kinglet_mac::{AlwaysOn, Class, MacConfig, Exponential, Mac, Neighbour, Sizes, Slot, Token};
 //! use kinglet_mac::TxRequest;
 //! use kinglet_radio::{Capabilities, Command};
 //! use kinglet_time::Instant;
@@ -45,7 +45,7 @@
 //! }
 //!
 //! let capabilities = Capabilities::AUTO_ACK | Capabilities::ACK_WAIT;
-//! let config = Config { short: 1, ..Config::DEFAULT }.unsecured();
+//! let config = MacConfig { short: 1, ..MacConfig::DEFAULT }.unsecured();
 //! let mut mac: Mac<Plan> = Mac::new(config, capabilities, 42);
 //! let listen = mac.poll_radio(Instant::ZERO).map(|submission| submission.command);
 //! assert!(matches!(listen, Some(Command::Receive { .. })));
@@ -118,7 +118,7 @@ mod wake;
 mod waking;
 
 pub use cipher::{Block, BlockCipher, Sliced, Tabled};
-pub use config::{Config, ConfigError, Csma};
+pub use config::{ConfigError, Csma, MacConfig};
 pub use csl::Csl;
 pub use csma::{Backoff, Exponential, TinyOs};
 pub use delivery_method::{DeliveryMethod, Indirect, SendTiming, Strobe, StrobeEnd, TableFull};

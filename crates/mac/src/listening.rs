@@ -13,7 +13,7 @@
 //! delivers frames to devices whose radio is off.
 
 use crate::air::end_of_ack;
-use crate::config::Config;
+use crate::config::MacConfig;
 use crate::queue::{Delivery, Kind, TxState};
 use crate::stats::WakeStats;
 use crate::wake::{Admission, Wake};
@@ -36,7 +36,7 @@ pub enum Mode {
 
 /// The engine's state, on which the [`Mode`] depends.
 pub struct Situation<'a> {
-    pub(crate) config: &'a Config<()>,
+    pub(crate) config: &'a MacConfig<()>,
     pub(crate) radio: Capabilities,
     /// The frame being sent, or first in the queue.
     pub(crate) head: Option<Kind>,
@@ -141,7 +141,7 @@ pub trait Listening {
     fn set_parent(
         &mut self,
         _now: Instant,
-        _config: &Config<()>,
+        _config: &MacConfig<()>,
         _radio: Capabilities,
         _parent: Option<Address>,
     ) -> bool {
@@ -165,7 +165,12 @@ pub trait Listening {
     }
 
     /// Handles a received frame, perhaps the awaited one. Returns whether it ends the wait.
-    fn handle_frame(&mut self, _now: Instant, _config: &Config<()>, _frame: &FromParent) -> bool {
+    fn handle_frame(
+        &mut self,
+        _now: Instant,
+        _config: &MacConfig<()>,
+        _frame: &FromParent,
+    ) -> bool {
         false
     }
 
@@ -175,7 +180,7 @@ pub trait Listening {
     }
 
     /// Returns the number of channel samples to take now, if any.
-    fn poll_sense(&mut self, _now: Instant, _config: &Config<()>) -> Option<u8> {
+    fn poll_sense(&mut self, _now: Instant, _config: &MacConfig<()>) -> Option<u8> {
         None
     }
 
@@ -197,7 +202,7 @@ pub trait Listening {
         SourceFilter::Any
     }
 
-    /// Returns the channel to listen on, if not [`Config::channel`](crate::Config::channel).
+    /// Returns the channel to listen on, if not [`MacConfig::channel`](crate::MacConfig::channel).
     fn channel(&self) -> Option<Channel> {
         None
     }
@@ -217,7 +222,7 @@ pub trait Listening {
     }
 
     /// Handles the end of the transmission of a data request or a synchronisation.
-    fn handle_sent(&mut self, _now: Instant, _config: &Config<()>, _frame: &OwnFrameOutcome) {}
+    fn handle_sent(&mut self, _now: Instant, _config: &MacConfig<()>, _frame: &OwnFrameOutcome) {}
 
     /// Returns the parent that needs a synchronisation frame now.
     fn poll_sync(&mut self, _now: Instant) -> Option<Address> {
@@ -228,7 +233,7 @@ pub trait Listening {
     fn sync_queued(&mut self, _now: Instant, _queued: bool) {}
 
     /// Returns the content of that frame if it is sent as soon as possible, and the end of its SFD.
-    fn sync(&self, _now: Instant, _config: &Config<()>) -> Option<(Csl, Instant)> {
+    fn sync(&self, _now: Instant, _config: &MacConfig<()>) -> Option<(Csl, Instant)> {
         None
     }
 
@@ -243,7 +248,7 @@ pub trait Listening {
     }
 
     /// Handles due timers. Returns whether that ends the wait for a frame.
-    fn handle_deadline(&mut self, _now: Instant, _config: &Config<()>) -> bool {
+    fn handle_deadline(&mut self, _now: Instant, _config: &MacConfig<()>) -> bool {
         false
     }
 }

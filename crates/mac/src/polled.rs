@@ -1,7 +1,7 @@
 //! A leaf that polls its parent and listens for the response: the leaf's side of indirect
 //! transmission (IEEE 802.15.4-2015, 6.7.3). TCPlp §3.2 calls it listen-after-send.
 
-use crate::config::Config;
+use crate::config::MacConfig;
 use crate::listening::{
     DataRequestOutcome, FromParent, Listening, Mode, OwnFrameOutcome, Situation,
 };
@@ -11,7 +11,7 @@ use kinglet_time::Instant;
 use kinglet_wire::ieee802154::Address;
 
 /// The radio is on while the response to a data request is awaited; with
-/// [`Config::rx_on_when_idle`] it is always on.
+/// [`MacConfig::rx_on_when_idle`] it is always on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Polled {
     request: Request,
@@ -91,7 +91,7 @@ impl Listening for Polled {
         core::mem::replace(&mut self.last, taken) == taken
     }
 
-    fn handle_frame(&mut self, now: Instant, config: &Config<()>, frame: &FromParent) -> bool {
+    fn handle_frame(&mut self, now: Instant, config: &MacConfig<()>, frame: &FromParent) -> bool {
         let Request::Window { parent, .. } = self.request else { return false };
         if frame.src != parent {
             return false;
@@ -100,7 +100,7 @@ impl Listening for Polled {
         true
     }
 
-    fn handle_sent(&mut self, now: Instant, config: &Config<()>, frame: &OwnFrameOutcome) {
+    fn handle_sent(&mut self, now: Instant, config: &MacConfig<()>, frame: &OwnFrameOutcome) {
         self.request = match (frame.result, frame.frame_pending) {
             (Delivery::Delivered, true) => {
                 let until = now + config.data_request_timeout;
@@ -120,7 +120,7 @@ impl Listening for Polled {
     }
 
     /// Closes the window if its time is over.
-    fn handle_deadline(&mut self, now: Instant, _config: &Config<()>) -> bool {
+    fn handle_deadline(&mut self, now: Instant, _config: &MacConfig<()>) -> bool {
         let Request::Window { until, received, .. } = self.request else { return false };
         if now < until {
             return false;
@@ -136,7 +136,13 @@ impl Listening for Polled {
 impl Polled {
     /// Handles a frame of the parent: in a burst, another one follows if its frame-pending bit is
     /// set.
-    pub(crate) fn go_on(&mut self, now: Instant, config: &Config<()>, parent: Address, more: bool) {
+    pub(crate) fn go_on(
+        &mut self,
+        now: Instant,
+        config: &MacConfig<()>,
+        parent: Address,
+        more: bool,
+    ) {
         self.request = match more && config.indirect.burst {
             true => {
                 let until = now + config.data_request_timeout;

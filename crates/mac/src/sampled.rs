@@ -7,7 +7,7 @@
 //! clocks, and synchronises so often that it need not listen long.
 
 use crate::air::PREAMBLE_SFD;
-use crate::config::Config;
+use crate::config::MacConfig;
 use crate::csl::{AHEAD, Csl, UNIT_US};
 use crate::listening::{
     DataRequestOutcome, FromParent, Listening, Mode, OwnFrameOutcome, Situation,
@@ -131,9 +131,9 @@ fn shifted(at: Instant, late_us: i32) -> Instant {
     if late_us < 0 { at - by } else { at + by }
 }
 
-/// The radio is on for an instant in every period of [`Config::csl`] and for responses to data
-/// requests; always if [`Config::rx_on_when_idle`] is set. A device that decides at run time uses
-/// this type, too: without a period it is [`Polled`].
+/// The radio is on for an instant in every period of [`MacConfig::csl`] and for responses to data
+/// requests; always if [`MacConfig::rx_on_when_idle`] is set. A device that decides at run time
+/// uses this type, too: without a period it is [`Polled`].
 pub struct Sampled {
     polled: Polled,
     sampling: Sampling,
@@ -189,7 +189,7 @@ impl Listening for Sampled {
     fn set_parent(
         &mut self,
         now: Instant,
-        config: &Config<()>,
+        config: &MacConfig<()>,
         radio: Capabilities,
         parent: Option<Address>,
     ) -> bool {
@@ -218,7 +218,7 @@ impl Listening for Sampled {
         self.polled.takes_again(src, sequence, payload)
     }
 
-    fn handle_frame(&mut self, now: Instant, config: &Config<()>, frame: &FromParent) -> bool {
+    fn handle_frame(&mut self, now: Instant, config: &MacConfig<()>, frame: &FromParent) -> bool {
         let unasked = self.polled.is_idle() && frame.src == self.sampling.parent;
         if unasked
             && !frame.copied
@@ -233,7 +233,7 @@ impl Listening for Sampled {
         !unasked && self.polled.handle_frame(now, config, frame)
     }
 
-    fn handle_sent(&mut self, now: Instant, config: &Config<()>, frame: &OwnFrameOutcome) {
+    fn handle_sent(&mut self, now: Instant, config: &MacConfig<()>, frame: &OwnFrameOutcome) {
         match frame.kind {
             Kind::Sync => self.sampling.synchronised(now, config, frame),
             _ => self.polled.handle_sent(now, config, frame),
@@ -249,7 +249,7 @@ impl Listening for Sampled {
         self.sampling.sync_at = if queued { None } else { Some(now + RETRY) };
     }
 
-    fn sync(&self, now: Instant, config: &Config<()>) -> Option<(ieee802154::Csl, Instant)> {
+    fn sync(&self, now: Instant, config: &MacConfig<()>) -> Option<(ieee802154::Csl, Instant)> {
         let csl = config.csl?;
         let begin = now + AHEAD;
         let sample = next_after(self.sampling.sample, csl.period, begin);
@@ -268,7 +268,7 @@ impl Listening for Sampled {
         earliest(earliest(sample, self.sampling.sync_at), self.polled.deadline())
     }
 
-    fn handle_deadline(&mut self, now: Instant, config: &Config<()>) -> bool {
+    fn handle_deadline(&mut self, now: Instant, config: &MacConfig<()>) -> bool {
         self.sampling.handle_deadline(now, config);
         self.polled.handle_deadline(now, config)
     }
@@ -327,7 +327,7 @@ impl Sampling {
 
     /// Handles the result of a synchronisation: the parent has received this device's schedule, or
     /// not.
-    fn synchronised(&mut self, now: Instant, config: &Config<()>, frame: &OwnFrameOutcome) {
+    fn synchronised(&mut self, now: Instant, config: &MacConfig<()>, frame: &OwnFrameOutcome) {
         let Some(csl) = config.csl.filter(|_| frame.dst == self.parent) else { return };
         let heard = frame.result == Delivery::Delivered;
         self.synced = heard.then_some(now);
@@ -342,7 +342,7 @@ impl Sampling {
     }
 
     /// Advances to the next sample when one has passed.
-    fn handle_deadline(&mut self, now: Instant, config: &Config<()>) {
+    fn handle_deadline(&mut self, now: Instant, config: &MacConfig<()>) {
         let (Some(csl), Some((_, until))) = (config.csl, self.window) else { return };
         let Sampling { sample, synced: Some(synced), drift, .. } = *self else { return };
         if now >= until {
@@ -384,7 +384,7 @@ mod tests {
     fn however_late_the_next_sample_is_still_to_come() {
         let (period, sync_interval) = (Duration::from_millis(100), Duration::from_secs(50));
         let csl = Some(Csl { period, drift_ppm: 80, sync_interval });
-        let config = Config { csl, ..Config::DEFAULT }.unsecured();
+        let config = MacConfig { csl, ..MacConfig::DEFAULT }.unsecured();
         let (synced, hour) = (Instant::from_secs(10), Duration::from_secs(3_600));
         // With a fast clock, frames after an hour arrive 2.9 periods before their samples.
         for ppm in [-80, 0, 80] {

@@ -71,7 +71,7 @@ pub struct CounterError;
 
 /// Link security: `()` or [`CcmStar`].
 pub trait LinkSecurity {
-    /// Type of [`Config::security`](crate::Config::security).
+    /// Type of [`MacConfig::security`](crate::MacConfig::security).
     type Key: Copy;
 
     /// State before the first frame.
@@ -304,7 +304,7 @@ impl Runs for ByRadio {
 
 /// CCM*, run by `R`, with frame counters. `P` has an entry for each device from which a frame with
 /// the key has been received since the start; frames of further devices are refused. Without a key
-/// in [`Config::security`](crate::Config::security) nothing is secured.
+/// in [`MacConfig::security`](crate::MacConfig::security) nothing is secured.
 pub struct CcmStar<R: Runs, P: Array<PeerCounter>> {
     state: R::State,
     /// Number of counters that this device has used since its start.

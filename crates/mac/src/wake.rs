@@ -41,9 +41,9 @@ pub struct Wake {
     pub sleeps: bool,
     /// Channels on which devices listen, a bit for each, the lowest for channel 11; the same for
     /// all of the network. Each device hops over them, to another one at each wake-up, and starts
-    /// with [`Config::channel`](crate::Config::channel), which is one of them. Neighbours determine
-    /// the schedule of each device. 0 stands for that channel alone. The paper's devices do not
-    /// hop.
+    /// with [`MacConfig::channel`](crate::MacConfig::channel), which is one of them. Neighbours
+    /// determine the schedule of each device. 0 stands for that channel alone. The paper's devices
+    /// do not hop.
     pub channels: u16,
 }
 

@@ -8,7 +8,7 @@
 //! due.
 
 use crate::air::PREAMBLE_SFD;
-use crate::config::Config;
+use crate::config::MacConfig;
 use crate::listening::{
     DataRequestOutcome, FromParent, Listening, Mode, OwnFrameOutcome, Situation,
 };
@@ -252,7 +252,7 @@ fn longest_burst(wake: Wake) -> Duration {
 
 /// Returns the first wake-up. Neighbours that were switched on together wake at different times,
 /// because their addresses differ: the golden ratio spreads consecutive addresses.
-fn first(now: Instant, wake: Wake, config: &Config<()>) -> Instant {
+fn first(now: Instant, wake: Wake, config: &MacConfig<()>) -> Instant {
     let [.., a, b, c] = config.extended;
     // The short address may be a part of the extended one: a sum of both still differs.
     let name = u32::from_be_bytes([0, a, b, c]).wrapping_add(config.short.into());
@@ -273,8 +273,8 @@ impl<L: Listening> Listening for Waking<L> {
         may_answer: false,
         gap: None,
         awake_until: None,
-        channel: <Config>::DEFAULT.channel,
-        next_channel: <Config>::DEFAULT.channel,
+        channel: <MacConfig>::DEFAULT.channel,
+        next_channel: <MacConfig>::DEFAULT.channel,
     };
     const SLEEPS: bool = L::SLEEPS;
     const WAKES: bool = true;
@@ -317,7 +317,7 @@ impl<L: Listening> Listening for Waking<L> {
     fn set_parent(
         &mut self,
         now: Instant,
-        config: &Config<()>,
+        config: &MacConfig<()>,
         radio: Capabilities,
         parent: Option<Address>,
     ) -> bool {
@@ -336,7 +336,7 @@ impl<L: Listening> Listening for Waking<L> {
         self.inner.takes_again(src, sequence, payload)
     }
 
-    fn handle_frame(&mut self, now: Instant, config: &Config<()>, frame: &FromParent) -> bool {
+    fn handle_frame(&mut self, now: Instant, config: &MacConfig<()>, frame: &FromParent) -> bool {
         let Some(wake) = self.wakes() else {
             if let Some(wake) = self.wake.filter(|_| frame.more) {
                 // It stays on its channel while the burst continues.
@@ -374,7 +374,7 @@ impl<L: Listening> Listening for Waking<L> {
         true
     }
 
-    fn handle_sent(&mut self, now: Instant, config: &Config<()>, frame: &OwnFrameOutcome) {
+    fn handle_sent(&mut self, now: Instant, config: &MacConfig<()>, frame: &OwnFrameOutcome) {
         self.inner.handle_sent(now, config, frame);
     }
 
@@ -386,7 +386,7 @@ impl<L: Listening> Listening for Waking<L> {
         self.inner.sync_queued(now, queued);
     }
 
-    fn sync(&self, now: Instant, config: &Config<()>) -> Option<(Csl, Instant)> {
+    fn sync(&self, now: Instant, config: &MacConfig<()>) -> Option<(Csl, Instant)> {
         self.inner.sync(now, config)
     }
 
@@ -445,7 +445,7 @@ impl<L: Listening> Listening for Waking<L> {
         Some(&self.stats)
     }
 
-    fn poll_sense(&mut self, now: Instant, config: &Config<()>) -> Option<u8> {
+    fn poll_sense(&mut self, now: Instant, config: &MacConfig<()>) -> Option<u8> {
         let wake = self.wake.filter(|wake| wake.sleeps || wake.channels != 0)?;
         match &mut self.state {
             State::Off => {
@@ -509,7 +509,7 @@ impl<L: Listening> Listening for Waking<L> {
         earliest(own, self.inner.deadline())
     }
 
-    fn handle_deadline(&mut self, now: Instant, config: &Config<()>) -> bool {
+    fn handle_deadline(&mut self, now: Instant, config: &MacConfig<()>) -> bool {
         let ended = self.wake.is_some_and(|wake| self.handle_due(now, wake));
         self.inner.handle_deadline(now, config) || ended
     }

@@ -1,6 +1,6 @@
 //! A leaf's search for a parent, its reports to it and the detection of its loss.
 
-use crate::config::Config;
+use crate::config::MeshConfig;
 use crate::link::{MAX_FAILURES, UNREACHABLE, quality};
 use crate::message::{Message, Status};
 use kinglet_random::Random;
@@ -81,8 +81,8 @@ pub(crate) struct Attach {
 }
 
 impl Attach {
-    pub(crate) const fn new(config: &Config) -> Self {
-        let Config { parent: fixed, child_timeout, sleeps, .. } = *config;
+    pub(crate) const fn new(config: &MeshConfig) -> Self {
+        let MeshConfig { parent: fixed, child_timeout, sleeps, .. } = *config;
         // One second for each attempt.
         let attempts = (ATTEMPTS as u64).saturating_mul(1_000_000);
         let refresh = Duration::from_micros(child_timeout.as_micros().saturating_sub(attempts));
@@ -272,7 +272,7 @@ mod tests {
     const TIMEOUT: Duration = Duration::from_secs(240);
 
     fn leaf(parent: Option<u16>) -> Attach {
-        Attach::new(&Config { parent, sleeps: true, ..Config::new(1, Role::Leaf, 1) })
+        Attach::new(&MeshConfig { parent, sleeps: true, ..MeshConfig::new(1, Role::Leaf, 1) })
     }
 
     fn due(leaf: &mut Attach, random: &mut Random) -> Instant {

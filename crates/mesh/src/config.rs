@@ -22,7 +22,7 @@ pub enum Role {
 
 /// Configuration of a [`Mesh`](crate::Mesh).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Config {
+pub struct MeshConfig {
     /// Own short address, below 0xFFFE.
     pub short: u16,
     /// Role of this node.
@@ -45,15 +45,24 @@ pub struct Config {
     pub awaits_data: bool,
 }
 
-impl Config {
+impl MeshConfig {
     /// A node that takes no part in the mesh.
-    pub const OFF: Config = Config::new(0xFFFE, Role::Off, 0);
+    pub const OFF: MeshConfig = MeshConfig::new(0xFFFE, Role::Off, 0);
 
     /// Returns the defaults.
     pub const fn new(short: u16, role: Role, seed: u64) -> Self {
         let child_timeout = Duration::from_secs(240);
         let (parent, sleeps, noise_floor_dbm, awaits_data) = (None, false, -100, false);
-        Config { short, role, parent, sleeps, seed, noise_floor_dbm, child_timeout, awaits_data }
+        MeshConfig {
+            short,
+            role,
+            parent,
+            sleeps,
+            seed,
+            noise_floor_dbm,
+            child_timeout,
+            awaits_data,
+        }
     }
 }
 

@@ -22,7 +22,7 @@
 //! `handle_*`, `poll_*`, `deadline`, `handle_deadline`:
 //!
 //! ```
-//! use kinglet_mesh::{Config, Destination, Leaf, Mesh, Neighbour, Role, Route, Sizes};
+//! use kinglet_mesh::{MeshConfig, Destination, Leaf, Mesh, Neighbour, Role, Route, Sizes};
 //! use kinglet_time::Instant;
 //!
 //! struct Plan;
@@ -33,8 +33,8 @@
 //!     type Data = [u8; 8];
 //! }
 //!
-//! let mut border: Mesh<Plan> = Mesh::new(Config::new(1, Role::BorderRouter, 1));
-//! let mut router: Mesh<Plan> = Mesh::new(Config::new(2, Role::Router, 2));
+//! let mut border: Mesh<Plan> = Mesh::new(MeshConfig::new(1, Role::BorderRouter, 1));
+//! let mut router: Mesh<Plan> = Mesh::new(MeshConfig::new(2, Role::Router, 2));
 //! let mut now = Instant::ZERO;
 //! while now < Instant::from_secs(8) {
 //!     now = now.max(border.deadline().unwrap().min(router.deadline().unwrap()));
@@ -91,7 +91,7 @@ mod route;
 mod stats;
 
 pub use change::Change;
-pub use config::{Config, Role, Sizes};
+pub use config::{MeshConfig, Role, Sizes};
 pub use leaves::Leaf;
 pub use link::{Neighbour, UNREACHABLE};
 pub use mesh::{Destination, Mesh, Out};

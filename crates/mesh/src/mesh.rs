@@ -2,7 +2,7 @@
 
 use crate::attach::{Attach, RESPONSE_DELAY};
 use crate::change::Change;
-use crate::config::{Config, Role, Sizes};
+use crate::config::{MeshConfig, Role, Sizes};
 use crate::data::Data;
 use crate::leaves::{self, Adoption, Leaves};
 use crate::link::{self, Age, Neighbour, UNREACHABLE};
@@ -69,7 +69,7 @@ impl Progress {
 
 /// A node of the mesh; see the crate's documentation for the loop around it.
 pub struct Mesh<S: Sizes> {
-    pub(crate) config: Config,
+    pub(crate) config: MeshConfig,
     random: Random,
     trickle: Trickle<()>,
     neighbours: S::Neighbours,
@@ -94,7 +94,7 @@ impl<S: Sizes> Mesh<S> {
     /// # Panics
     /// In a build with debug assertions, if it is a router without a table of neighbours, over
     /// which all routes lead.
-    pub const fn new(config: Config) -> Self {
+    pub const fn new(config: MeshConfig) -> Self {
         debug_assert!(
             S::Neighbours::LEN > 0 || matches!(config.role, Role::Off | Role::Leaf),
             "a router of the mesh needs a table of neighbours (`mesh_neighbours`)"
@@ -119,7 +119,7 @@ impl<S: Sizes> Mesh<S> {
     }
 
     /// Returns the node's configuration.
-    pub const fn config(&self) -> &Config {
+    pub const fn config(&self) -> &MeshConfig {
         &self.config
     }
 
@@ -141,7 +141,7 @@ impl<S: Sizes> Mesh<S> {
 
     fn leaves(&mut self) -> Leaves<'_> {
         self.tables_due.set(None);
-        let Config { short: own, child_timeout, .. } = self.config;
+        let MeshConfig { short: own, child_timeout, .. } = self.config;
         Leaves { own, child_timeout, table: self.leaves.as_mut_slice() }
     }
 
@@ -671,7 +671,7 @@ impl<S: Sizes> Mesh<S> {
 
     fn forget_leaves(&mut self) {
         self.tables_due.set(None);
-        let Config { short: own, child_timeout, .. } = self.config;
+        let MeshConfig { short: own, child_timeout, .. } = self.config;
         let (routes, table) = (self.routes.as_slice(), self.leaves.as_mut_slice());
         let known = |parent| routes.iter().flatten().any(|route| route.destination == parent);
         Leaves { own, child_timeout, table }.forget(known);

@@ -10,7 +10,7 @@ use kinglet_wire::ieee802154::Address;
 
 /// Configuration of a [`Discovery`](crate::Discovery).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Config {
+pub struct NdConfig {
     /// Takes part in neighbour discovery. If false, it sends no messages and knows no neighbours.
     pub on: bool,
     /// Link address of this node, which frames have as source and advertisements contain.
@@ -43,16 +43,17 @@ pub struct Config {
     pub retrans: Duration,
 }
 
-impl Config {
+impl NdConfig {
     /// A node that takes no part in neighbour discovery.
-    pub const OFF: Config = Config { on: false, ..Config::new(Address::None, [0; 8], 0xFFFF, 0) };
+    pub const OFF: NdConfig =
+        NdConfig { on: false, ..NdConfig::new(Address::None, [0; 8], 0xFFFF, 0) };
 
     /// Returns the defaults of RFC 4861, 10.
     //= rfc8505#5.1-2
     pub const fn new(link: Address, eui: [u8; 8], pan: u16, seed: u64) -> Self {
         let (reachable, retrans) = (Duration::from_secs(30), Duration::from_secs(1));
         let (on, autoconfigures, has_parent, reports, routed) = (true, false, false, false, true);
-        Config {
+        NdConfig {
             on,
             link,
             eui,
@@ -82,7 +83,7 @@ pub trait Sizes {
     type Servers: Array<Option<Server>>;
     /// Functions for other nodes: none (`()`), or those of a router ([`Serving`](crate::Serving)).
     type Role: Role;
-    /// Reports of multicast groups to routers, if [`Config::reports`] is set: none (`()`), or
+    /// Reports of multicast groups to routers, if [`NdConfig::reports`] is set: none (`()`), or
     /// [`Reporting`](crate::Reporting).
     type Listener: Listener;
 }

@@ -19,7 +19,7 @@
 //!
 //! ```
 //! use core::net::Ipv6Addr;
-//! use kinglet_nd::{Advertised, Autoconfigured, Change, Config, Discovery, MAX_LEN};
+//! use kinglet_nd::{Advertised, Autoconfigured, Change, NdConfig, Discovery, MAX_LEN};
 //! use kinglet_nd::{Neighbour, DefaultRouter, Server, Sizes, Resolution};
 //! use kinglet_time::Instant;
 //! use kinglet_wire::ieee802154::Address;
@@ -37,8 +37,8 @@
 //! }
 //!
 //! let (here, there) = (Address::Short(1), Address::Short(2));
-//! let mut alice: Discovery<Plan> = Discovery::new(Config::new(here, [1; 8], 0xABCD, 1));
-//! let mut bob: Discovery<Plan> = Discovery::new(Config::new(there, [2; 8], 0xABCD, 2));
+//! let mut alice: Discovery<Plan> = Discovery::new(NdConfig::new(here, [1; 8], 0xABCD, 1));
+//! let mut bob: Discovery<Plan> = Discovery::new(NdConfig::new(there, [2; 8], 0xABCD, 2));
 //! let (from, to): (Ipv6Addr, Ipv6Addr) =
 //!     ("fe80::ff:fe00:1".parse().unwrap(), "2001:db8::b0b".parse().unwrap());
 //! let now = Instant::ZERO;
@@ -113,7 +113,7 @@ mod role;
 mod serving;
 mod stats;
 
-pub use config::{Config, Sizes};
+pub use config::{NdConfig, Sizes};
 pub use derive::derived;
 pub use discovery::{Change, Discovery, Resolution};
 pub use host::Configured;

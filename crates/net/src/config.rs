@@ -19,7 +19,7 @@ pub enum BorderPolicy {
 /// Parameters; the `add_` methods of [`Net`](crate::Net) fill the tables.
 //= rfc9293#MUST-49
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Config {
+pub struct NetConfig {
     /// The link address that the MAC puts into frames as their source. IIDs are elided relative to
     /// it, so a wrong one makes every frame unreadable.
     pub link: Address,
@@ -57,7 +57,7 @@ pub struct Config {
     pub indirect: Indirect,
 }
 
-impl Config {
+impl NetConfig {
     /// Returns the defaults of a host:
     ///
     /// * hop limit 64 (IANA's recommended default, RFC 1700; LOWPAN_IPHC elides it),
@@ -71,7 +71,7 @@ impl Config {
     /// * no limit on forwarded packets but the table's,
     /// * [`Indirect::DEFAULT`] for children.
     pub const fn new(link: Address) -> Self {
-        Config {
+        NetConfig {
             link,
             alias: Address::None,
             forward: false,

@@ -24,12 +24,12 @@
 //!
 //! ```
 //! use core::net::Ipv6Addr;
-//! use kinglet_net::{Config, FrameIn, FrameLimits, Net, NoBody, Small};
+//! use kinglet_net::{NetConfig, FrameIn, FrameLimits, Net, NoBody, Small};
 //! use kinglet_time::Instant;
 //! use kinglet_wire::ieee802154::Address;
 //!
-//! let mut alice = Net::<Small, ()>::new(Config::new(Address::Short(1)));
-//! let mut bob = Net::<Small, ()>::new(Config::new(Address::Short(2)));
+//! let mut alice = Net::<Small, ()>::new(NetConfig::new(Address::Short(1)));
+//! let mut bob = Net::<Small, ()>::new(NetConfig::new(Address::Short(2)));
 //! let now = Instant::ZERO;
 //! let to: Ipv6Addr = "fe80::ff:fe00:2".parse().unwrap();
 //! alice.ping(now, to, 7, 1, b"are you there?").unwrap();
@@ -112,7 +112,7 @@ mod tables;
 pub use border::{Border, BorderQueue, BorderStats};
 pub use child::{Child, Indirect, Parked};
 pub use codec::{ExtendedIphc, HeaderCompression, Hop, Iphc};
-pub use config::{BorderPolicy, Config};
+pub use config::{BorderPolicy, NetConfig};
 pub use discovery::{Discovery, Resolution, Unresolved};
 pub use frame::{Class, FrameIn, FrameLimits, FrameOut, Pending, Token};
 pub use icmpv6::{Icmpv6In, Icmpv6Out};

@@ -25,7 +25,7 @@ pub struct Sending {
     /// Source address: a unicast one of this node. `None`: the one that suits the destination
     /// ([`Net::source_for`](crate::Net::source_for)).
     pub src: Option<Ipv6Addr>,
-    /// Hop limit; `None`: that of [`Config`](crate::Config).
+    /// Hop limit; `None`: that of [`NetConfig`](crate::NetConfig).
     pub hop_limit: Option<u8>,
     /// Traffic Class: DSCP and ECN.
     pub traffic_class: u8,

@@ -1,6 +1,6 @@
 //! Addresses, routes, neighbours and contexts: static tables and lookups.
 
-use crate::config::Config;
+use crate::config::NetConfig;
 use core::net::Ipv6Addr;
 use kinglet_wire::ieee802154::Address;
 use kinglet_wire::ipv6::{is_link_local, same_prefix};
@@ -96,7 +96,7 @@ fn words(address: &Ipv6Addr) -> Words {
 /// The own addresses, for lookups.
 #[derive(Clone, Copy, Debug)]
 pub struct Own<'a> {
-    pub(crate) config: &'a Config,
+    pub(crate) config: &'a NetConfig,
     pub(crate) addresses: &'a [Option<InterfaceAddress>],
 }
 
@@ -109,7 +109,7 @@ impl Own<'_> {
 
 /// Returns the index of an own address; link-local ones come first.
 pub(crate) fn find_own(
-    config: &Config,
+    config: &NetConfig,
     table: &[Option<InterfaceAddress>],
     address: &Ipv6Addr,
 ) -> Option<u8> {
@@ -134,7 +134,7 @@ pub(crate) fn find_own(
 
 /// Returns the own address for packets to `dst`, among the `good` ones of the table.
 pub(crate) fn find_source(
-    config: &Config,
+    config: &NetConfig,
     table: &[Option<InterfaceAddress>],
     dst: Ipv6Addr,
     good: impl Fn(&InterfaceAddress) -> bool,
@@ -187,7 +187,7 @@ pub(crate) fn find_neighbour(table: &[Option<Neighbour>], dst: Ipv6Addr) -> Opti
 
 /// Returns whether an own address has the same last three octets.
 pub(crate) fn has_own_ending(
-    config: &Config,
+    config: &NetConfig,
     table: &[Option<InterfaceAddress>],
     address: &Ipv6Addr,
 ) -> bool {

@@ -23,8 +23,8 @@ pub struct Aoded<S: aodv::Sizes, const WAITING: usize = 4> {
 impl<S: aodv::Sizes, const WAITING: usize> Aoded<S, WAITING> {
     /// Creates AODV for the node with this configuration. Its short address and seed replace those
     /// in `aodv`. All addresses of the network begin with the first 64 bits of `prefix`.
-    pub const fn new<K>(node: &Config<K>, aodv: aodv::Config, prefix: Ipv6Addr) -> Self {
-        let aodv = aodv::Config { short: node.mac.short, seed: node.seed, ..aodv };
+    pub const fn new<K>(node: &Config<K>, aodv: aodv::AodvConfig, prefix: Ipv6Addr) -> Self {
+        let aodv = aodv::AodvConfig { short: node.mac.short, seed: node.seed, ..aodv };
         Aoded { aodv: Aodv::new(aodv), prefix }
     }
 
@@ -52,7 +52,8 @@ impl<S: aodv::Sizes, const WAITING: usize> Aoded<S, WAITING> {
 }
 
 impl<S: aodv::Sizes, const WAITING: usize> net::Routing for Aoded<S, WAITING> {
-    const NONE: Self = Aoded { aodv: Aodv::new(aodv::Config::OFF), prefix: Ipv6Addr::UNSPECIFIED };
+    const NONE: Self =
+        Aoded { aodv: Aodv::new(aodv::AodvConfig::OFF), prefix: Ipv6Addr::UNSPECIFIED };
     /// The port of the mesh. Messages of the two protocols begin with different octets, and a
     /// network has one routing protocol.
     const PORT: Option<u16> = Some(MESH_PORT);

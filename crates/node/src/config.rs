@@ -14,12 +14,12 @@ const MAX_MSS: u16 = 1280 - 40 - 20;
 #[derive(Clone, Copy, Debug)]
 pub struct Config<K = Option<mac::Security>> {
     /// Configuration of the MAC.
-    pub mac: mac::Config<K>,
+    pub mac: mac::MacConfig<K>,
     /// Configuration of the network layer, except for its `link`, `alias` and `indirect.burst`,
     /// which [`Node::new`](crate::Node::new) takes from that of the MAC.
-    pub net: net::Config,
+    pub net: net::NetConfig,
     /// Configuration of TCP.
-    pub tcp: tcp::Config,
+    pub tcp: tcp::TcpConfig,
     /// True if own segments leave room for relayed packets: see `docs/decisions/0024`. Default
     /// true.
     pub yields: bool,
@@ -38,19 +38,19 @@ impl Config {
     /// `secret` must differ from node to node and from boot to boot: draw them from the chip's
     /// source of entropy. The seed also chooses the first 6LoWPAN datagram tag.
     pub const fn new(short: u16, extended: [u8; 8], seed: u64, secret: [u8; 16]) -> Self {
-        let mac = mac::Config {
+        let mac = mac::MacConfig {
             short,
             extended,
             max_frame_retries: 15,
             retry_delay_max: Duration::from_millis(60),
             adaptive_retry_delay: true,
-            ..mac::Config::DEFAULT
+            ..mac::MacConfig::DEFAULT
         };
         // The top octets, mixed by multiplication with the golden ratio.
         let [.., second, first] = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).to_le_bytes();
         let first_tag = u16::from_be_bytes([first, second]);
-        let net = net::Config { first_tag, ..net::Config::new(mac.source()) };
-        let tcp = tcp::Config { max_mss: MAX_MSS, ..tcp::Config::new(secret) };
+        let net = net::NetConfig { first_tag, ..net::NetConfig::new(mac.source()) };
+        let tcp = tcp::TcpConfig { max_mss: MAX_MSS, ..tcp::TcpConfig::new(secret) };
         let polling = Polling::DEFAULT;
         Config { mac, net, tcp, yields: true, polling, seed }
     }
@@ -67,9 +67,9 @@ impl<K: Copy> Config<K> {
 /// Returns the network layer's settings with those that it must share with the MAC: the addresses
 /// with which the MAC sends and receives, and how children fetch their frames.
 pub(crate) const fn with_addresses<K: Copy>(
-    mut net: net::Config,
-    mac: &mac::Config<K>,
-) -> net::Config {
+    mut net: net::NetConfig,
+    mac: &mac::MacConfig<K>,
+) -> net::NetConfig {
     net.link = mac.source();
     net.alias = match net.link {
         Address::Short(_) => Address::Extended(mac.extended),

@@ -24,17 +24,17 @@ impl<S: nd::Sizes, const UNRESOLVED: usize> Discovered<S, UNRESOLVED> {
     /// Creates discovery for the node with this configuration, with the times of RFC 4861.
     pub const fn new<K: Copy>(node: &Config<K>) -> Self {
         let mac = &node.mac;
-        let config = nd::Config::new(mac.source(), mac.extended, mac.pan_id.0, node.seed);
-        Self::with(nd::Config { has_parent: !mac.rx_on_when_idle, ..config })
+        let config = nd::NdConfig::new(mac.source(), mac.extended, mac.pan_id.0, node.seed);
+        Self::with(nd::NdConfig { has_parent: !mac.rx_on_when_idle, ..config })
     }
 
     /// Creates discovery with other settings.
-    pub const fn with(config: nd::Config) -> Self {
+    pub const fn with(config: nd::NdConfig) -> Self {
         Discovered(nd::Discovery::new(config))
     }
 
     /// Creates discovery for a node that is a router as `role` defines, such as a [`nd::Serving`].
-    pub const fn serving(config: nd::Config, role: S::Role) -> Self {
+    pub const fn serving(config: nd::NdConfig, role: S::Role) -> Self {
         Discovered(nd::Discovery::with_role(config, role))
     }
 
@@ -50,7 +50,7 @@ impl<S: nd::Sizes, const UNRESOLVED: usize> Discovered<S, UNRESOLVED> {
 }
 
 impl<S: nd::Sizes, const UNRESOLVED: usize> net::Discovery for Discovered<S, UNRESOLVED> {
-    const NONE: Self = Self::with(nd::Config::OFF);
+    const NONE: Self = Self::with(nd::NdConfig::OFF);
     const PRESENT: bool = true;
     const REPORTS: bool = <S::Listener as nd::Listener>::REPORTS;
     const SERVES: bool = <S::Role as Role>::SERVES;

@@ -89,7 +89,7 @@
 //! # use kinglet::{time::Instant, wire::sixlowpan::Context};
 //! # let config = Config::new(1, [0; 8], 1, [1; 16]);
 //! # let prefix = "2001:db8::".parse().unwrap();
-//! let border = mesh::Config { role: mesh::Role::BorderRouter, ..mesh::Config::OFF };
+//! let border = mesh::MeshConfig { role: mesh::Role::BorderRouter, ..mesh::MeshConfig::OFF };
 //! let routing = Meshed::new(&config, border, "::".parse().unwrap());
 //! let mut node: Node<Router> = Node::with_routing(config, routing, Capabilities::NONE);
 //! node.announce(Instant::ZERO, prefix, &[(0, Context { prefix, len: 64 })])?;
@@ -264,7 +264,7 @@
 //!
 //! # The defaults, and why
 //!
-//! [`mac::Config`]:
+//! [`mac::MacConfig`]:
 //! * channel 26 and PAN 0xABCD at 0 dBm: no 802.11 channel of the usual 1/6/11 plan reaches there;
 //! * CSMA-CA with macMinBE 3, macMaxBE 5 and 4 backoffs: IEEE 802.15.4's defaults. In software,
 //!   because radios may be deaf while they back off by themselves (TCPlp §4.2);
@@ -273,7 +273,7 @@
 //!   §7.1), and without a delay two ends whose RTOs have grown to the same length can collide until
 //!   both give up.
 //!
-//! [`net::Config`]:
+//! [`net::NetConfig`]:
 //! * not a router: to forward is a decision (RFC 8200 §2);
 //! * hop limit 64 (RFC 1700), which costs no octet on the air (RFC 6282);
 //! * reassembly within 5 s, longer than any sender takes, and 10 ICMPv6 errors a second (RFC 4443

@@ -48,12 +48,12 @@ const PREFIX_LEN: u8 = 64;
 
 impl<S: mesh::Sizes> Meshed<S> {
     /// Creates a mesh for the node with this configuration. Its short address, seed and sleep
-    /// replace those in `mesh`, and whether it awaits network data. All addresses of the mesh begin with the first 64 bits of `prefix`;
-    /// with `::` they come from the border router.
-    pub const fn new<K>(node: &Config<K>, mesh: mesh::Config, prefix: Ipv6Addr) -> Self {
+    /// replace those in `mesh`, and whether it awaits network data. All addresses of the mesh begin
+    /// with the first 64 bits of `prefix`; with `::` they come from the border router.
+    pub const fn new<K>(node: &Config<K>, mesh: mesh::MeshConfig, prefix: Ipv6Addr) -> Self {
         let (short, sleeps) = (node.mac.short, !node.mac.rx_on_when_idle);
         let awaits_data = prefix.is_unspecified() && S::Data::LEN > 0;
-        let mesh = mesh::Config { short, sleeps, seed: node.seed, awaits_data, ..mesh };
+        let mesh = mesh::MeshConfig { short, sleeps, seed: node.seed, awaits_data, ..mesh };
         Meshed::of(Mesh::new(mesh), prefix)
     }
 
@@ -142,7 +142,7 @@ fn towards(next: Option<u16>) -> Option<NextHop> {
 }
 
 impl<S: mesh::Sizes> net::Routing for Meshed<S> {
-    const NONE: Self = Meshed::of(Mesh::new(mesh::Config::OFF), Ipv6Addr::UNSPECIFIED);
+    const NONE: Self = Meshed::of(Mesh::new(mesh::MeshConfig::OFF), Ipv6Addr::UNSPECIFIED);
     const PORT: Option<u16> = Some(MESH_PORT);
     type Head = net::PlainHead;
     type Waiting = [Option<net::PacketHandle>; 0];

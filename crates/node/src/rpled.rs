@@ -108,12 +108,12 @@ impl<S: rpl::Sizes> Rpled<S> {
     /// Creates RPL for the node with this configuration. Its identifier is that of the node's link
     /// address (the short one if there is one) and its seed is the node's; those in `rpl` are
     /// ignored.
-    pub const fn new<K: Copy>(node: &Config<K>, rpl: rpl::Config) -> Self {
+    pub const fn new<K: Copy>(node: &Config<K>, rpl: rpl::RplConfig) -> Self {
         let identifier = identifier_of(node.mac.source());
         let sleeps = !node.mac.rx_on_when_idle;
         // A sleepy node cannot wait for an acknowledgement of its DAOs.
         let acknowledged = rpl.acknowledged && !sleeps;
-        let rpl = rpl::Config { identifier, acknowledged, seed: node.seed, ..rpl };
+        let rpl = rpl::RplConfig { identifier, acknowledged, seed: node.seed, ..rpl };
         Rpled::of(Rpl::new(rpl))
     }
 
@@ -243,7 +243,7 @@ const fn identifier_of(link: Address) -> u64 {
 }
 
 impl<S: rpl::Sizes> net::Routing for Rpled<S> {
-    const NONE: Self = Rpled::of(Rpl::new(rpl::Config::OFF));
+    const NONE: Self = Rpled::of(Rpl::new(rpl::RplConfig::OFF));
     const PORT: Option<u16> = None;
     const ICMPV6: &'static [u8] = &[ICMPV6_TYPE];
     const GROUP: Option<Ipv6Addr> = Some(ALL_NODES);

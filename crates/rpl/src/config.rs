@@ -128,7 +128,7 @@ pub enum Probing {
 
 /// Configuration of a [`Rpl`](crate::Rpl).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Config {
+pub struct RplConfig {
     /// Role of this node.
     pub role: Role,
     /// RPLInstanceID of the one instance, 0 to 127. `None`: a root has instance 0, all other nodes
@@ -157,15 +157,15 @@ pub struct Config {
     pub load: bool,
 }
 
-impl Config {
+impl RplConfig {
     /// A node that takes no part in routing.
-    pub const OFF: Config = Config::new(Role::Off, 0, 0);
+    pub const OFF: RplConfig = RplConfig::new(Role::Off, 0, 0);
 
     /// Returns the defaults: any instance, no probes, DAOs acknowledged, packets with the option.
     pub const fn new(role: Role, identifier: u64, seed: u64) -> Self {
         let (instance, probing, acknowledged, option) = (None, Probing::Passive, true, true);
         let (load, joins_better_dodag, noise_floor_dbm) = (false, false, -100);
-        Config {
+        RplConfig {
             noise_floor_dbm,
             role,
             instance,

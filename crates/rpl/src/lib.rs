@@ -15,7 +15,7 @@
 //!
 //! ```
 //! use core::net::Ipv6Addr;
-//! use kinglet_rpl::{Candidate, Config, MAX_LEN, Mode, Role, Root, Route, Rpl, Sizes};
+//! use kinglet_rpl::{Candidate, RplConfig, MAX_LEN, Mode, Role, Root, Route, Rpl, Sizes};
 //! use kinglet_rpl::{Standard, NextHop};
 //! use kinglet_time::Instant;
 //!
@@ -29,8 +29,8 @@
 //! let address = |n| Ipv6Addr::new(0xFD00, 0, 0, 0, 0, 0, 0, n);
 //! let near = |n| Ipv6Addr::new(0xFE80, 0, 0, 0, 0, 0, 0, n);
 //! let role = Role::Root(Root::new(address(1), Mode::Storing));
-//! let mut root: Rpl<Plan> = Rpl::new(Config::new(role, 1, 1));
-//! let mut router: Rpl<Plan> = Rpl::new(Config::new(Role::Router, 2, 2));
+//! let mut root: Rpl<Plan> = Rpl::new(RplConfig::new(role, 1, 1));
+//! let mut router: Rpl<Plan> = Rpl::new(RplConfig::new(Role::Router, 2, 2));
 //! let mut now = Instant::ZERO;
 //! while now < Instant::from_secs(8) {
 //!     now = now.max(root.deadline().unwrap().min(router.deadline().unwrap()));
@@ -78,7 +78,7 @@ mod start;
 mod stats;
 
 pub use change::Change;
-pub use config::{CONFIGURATION, Config, Mode, Probing, Role, Root, Sizes};
+pub use config::{CONFIGURATION, Mode, Probing, Role, Root, RplConfig, Sizes};
 pub use dao::Route;
 pub use datapath::{Needs, NextHop, Onward, Refusal};
 pub use engine::{MAX_LEN, Out, Rpl};

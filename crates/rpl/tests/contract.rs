@@ -2,7 +2,7 @@
 
 use core::net::Ipv6Addr;
 use kinglet_rpl::{
-    CONFIGURATION, Candidate, Config, MAX_LEN, Mode, Probing, Role, Root, Route, Rpl, Sizes,
+    CONFIGURATION, Candidate, MAX_LEN, Mode, Probing, Role, Root, Route, Rpl, RplConfig, Sizes,
     Standard,
 };
 use kinglet_testkit::contract::{Subject, check};
@@ -145,7 +145,7 @@ impl Subject for Device {
             _ => Role::Router,
         };
         let identifier = if seed % 5 == 3 { 8 } else { 7 };
-        let mut config = Config::new(role, identifier, seed);
+        let mut config = RplConfig::new(role, identifier, seed);
         config.acknowledged = seed & 8 == 0;
         if seed & 4 == 0 {
             config.probing = Probing::After(Duration::from_secs(20));

@@ -4,7 +4,7 @@ use kinglet_time::Duration;
 
 /// Settings of an endpoint.
 #[derive(Clone, Copy, Debug)]
-pub struct Config {
+pub struct TcpConfig {
     /// 128-bit key of initial sequence numbers (RFC 6528), ephemeral ports (RFC 6056) and
     /// timestamp offsets. Must differ from node to node and from boot to boot, and stay secret.
     pub secret: [u8; 16],
@@ -23,10 +23,10 @@ pub struct Config {
     pub max_mss: u16,
 }
 
-impl Config {
+impl TcpConfig {
     /// The defaults with this secret.
-    pub const fn new(secret: [u8; 16]) -> Config {
-        Config {
+    pub const fn new(secret: [u8; 16]) -> TcpConfig {
+        TcpConfig {
             secret,
             ephemeral_first: 49152,
             ephemeral_last: 65535,

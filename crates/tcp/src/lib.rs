@@ -59,7 +59,7 @@
 //! }
 //!
 //! let mut ends: [Endpoint<Wire, Plan>; 2] =
-//!     [Endpoint::new(Config::new([1; 16])), Endpoint::new(Config::new([2; 16]))];
+//!     [Endpoint::new(TcpConfig::new([1; 16])), Endpoint::new(TcpConfig::new([2; 16]))];
 //! let mut now = Instant::ZERO;
 //! ends[1].listen(80, ListenConfig::default()).unwrap();
 //! let client = ends[0].connect(now, Wire, 80, ConnectionConfig::default()).unwrap();
@@ -118,7 +118,7 @@ pub mod congestion;
 #[doc = include_str!("manual.md")]
 pub mod manual {}
 
-pub use config::{Config, ConnectionConfig, KeepAlive, ListenConfig, Rto};
+pub use config::{ConnectionConfig, KeepAlive, ListenConfig, Rto, TcpConfig};
 pub use conn::{LossRecovery, SegmentLoss};
 pub use endpoint::{
     Endpoint, HalfOpen, Handle, HeaderBytes, KnownServer, Listener, Packet, PayloadRef, Peer,

@@ -1,7 +1,7 @@
 //! Memory plans of CoAP in the images.
 
 use kinglet_apps::coap::{Observer, Plan};
-use kinglet_coap::{Config, PeerEstimate, Reset, Sizes, Slot};
+use kinglet_coap::{CoapConfig, PeerEstimate, Reset, Sizes, Slot};
 
 /// The memory plan of a server: two clients at a time.
 pub struct Server;
@@ -31,7 +31,7 @@ impl Sizes for Client {
 }
 
 /// The settings of the node with this short address.
-pub const fn config(short: u16) -> Config {
+pub const fn config(short: u16) -> CoapConfig {
     // A product takes the seed from its source of entropy.
-    Config::new(short as u64 + 1)
+    CoapConfig::new(short as u64 + 1)
 }

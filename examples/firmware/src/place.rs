@@ -45,8 +45,8 @@ pub fn offer(role: &mut Serving<impl RouterSizes>) -> Result<(), TableFull> {
 }
 
 /// The settings of neighbour discovery.
-pub const fn nd<K: Copy>(config: &Config<K>) -> nd::Config {
-    nd::Config::new(config.mac.source(), config.mac.extended, config.mac.pan_id.0, config.seed)
+pub const fn nd<K: Copy>(config: &Config<K>) -> nd::NdConfig {
+    nd::NdConfig::new(config.mac.source(), config.mac.extended, config.mac.pan_id.0, config.seed)
 }
 
 /// The node's settings.

@@ -2,7 +2,7 @@
 
 use crate::input::Input;
 use kinglet_aodv::{
-    Aodv, Config, Discard, Link, MAX_LEN, Metric, OUTSIDE, Request, Role, Route, Search, Sizes,
+    Aodv, AodvConfig, Discard, Link, MAX_LEN, Metric, OUTSIDE, Request, Role, Route, Search, Sizes,
 };
 
 const ROUTES: usize = 4;
@@ -30,7 +30,7 @@ pub fn aodv_messages(data: &[u8]) {
     let Some(setup) = input.octet() else { return };
     let role = [Role::Router, Role::BorderRouter, Role::Off][usize::from(setup % 3)];
     let metric = if setup & 4 == 0 { Metric::PathDr } else { Metric::HopCount };
-    let config = |short, role| Config { metric, ..Config::new(short, role, setup.into()) };
+    let config = |short, role| AodvConfig { metric, ..AodvConfig::new(short, role, setup.into()) };
     let mut aodv: Aodv<Plan> = Aodv::new(config(OWN, role));
     let mut other: Aodv<Plan> = Aodv::new(config(2, Role::Router));
     while let Some(call) = input.octet() {

@@ -2,8 +2,8 @@
 
 use crate::input::Input;
 use kinglet_coap::{
-    Code, Config, Delivery, Download, Endpoint, Event, Part, PeerEstimate, Reception, Reset, Rto,
-    Sizes, Slot, Token, Upload, option,
+    CoapConfig, Code, Delivery, Download, Endpoint, Event, Part, PeerEstimate, Reception, Reset,
+    Rto, Sizes, Slot, Token, Upload, option,
 };
 use kinglet_time::Instant;
 
@@ -22,7 +22,7 @@ pub fn coap_messages(data: &[u8]) {
     let mut input = Input::new(data);
     let Some(setup) = input.octet() else { return };
     let rto = [Rto::Plain, Rto::Cocoa, Rto::CocoaAsMeasured][usize::from(setup % 3)];
-    let config = Config { rto, nstart: setup >> 6, ..Config::new(u64::from(setup)) };
+    let config = CoapConfig { rto, nstart: setup >> 6, ..CoapConfig::new(u64::from(setup)) };
     let mut end: Endpoint<u8, Plan> = Endpoint::new(config);
     let (mut download, mut upload) = (Download::new(setup >> 2 & 7), Upload::new(500, 2));
     let mut reception = Reception::NEW;

@@ -2,7 +2,7 @@
 
 use crate::input::Input;
 use kinglet_mac::{
-    CcmStar, Class, Config, Csl, Csma, Exponential, Indication, Indirect, Key, Mac, Neighbour,
+    CcmStar, Class, Csl, Csma, Exponential, Indication, Indirect, Key, Mac, MacConfig, Neighbour,
     PeerCounter, Sampled, Samples, Security, Sizes, Sleeper, Sleepers, Slot, Tabled, Token,
     TxRequest,
 };
@@ -119,7 +119,7 @@ fn mac_of(setup: u8, more: u8) -> Mac<MacPlan> {
     let csma = if setup & 8 == 0 { Csma::Software } else { Csma::Hardware };
     let indirect =
         Indirect { max_retries: 2, preempt: setup & 16 != 0, burst: true, ..Indirect::DEFAULT };
-    let config = Config {
+    let config = MacConfig {
         short: 1,
         csma,
         reserved_security: setup >> 4,
@@ -137,7 +137,7 @@ fn mac_of(setup: u8, more: u8) -> Mac<MacPlan> {
             drift_ppm: 40,
             sync_interval: Duration::from_secs(5),
         }),
-        ..Config::DEFAULT
+        ..MacConfig::DEFAULT
     };
     Mac::new(config, capabilities, u64::from(setup))
 }

@@ -1,7 +1,7 @@
 //! The mesh: messages, link feedback of the MAC and time in any order.
 
 use crate::input::Input;
-use kinglet_mesh::{Config, Discard, Leaf, MAX_LEN, Mesh, Neighbour, Role, Route, Sizes};
+use kinglet_mesh::{Discard, Leaf, MAX_LEN, Mesh, MeshConfig, Neighbour, Role, Route, Sizes};
 
 const NEIGHBOURS: usize = 2;
 const ROUTES: usize = 4;
@@ -27,10 +27,10 @@ pub fn mesh_messages(data: &[u8]) {
     let Some(setup) = input.octet() else { return };
     let role = [Role::Router, Role::Leaf, Role::BorderRouter, Role::Off][usize::from(setup % 4)];
     let parent = (setup & 8 != 0).then_some(3);
-    let config = Config::new(OWN, role, u64::from(setup));
-    let mut mesh: Mesh<Plan> = Mesh::new(Config { parent, sleeps: setup & 4 != 0, ..config });
+    let config = MeshConfig::new(OWN, role, u64::from(setup));
+    let mut mesh: Mesh<Plan> = Mesh::new(MeshConfig { parent, sleeps: setup & 4 != 0, ..config });
     let mut others: [Mesh<Plan>; 2] =
-        [Role::Router, Role::Leaf].map(|role| Mesh::new(Config::new(2, role, 7)));
+        [Role::Router, Role::Leaf].map(|role| Mesh::new(MeshConfig::new(2, role, 7)));
     while let Some(call) = input.octet() {
         let (now, from) = (input.now(), u16::from(call >> 5));
         let rssi_dbm = -100 + (call & 24) as i8;

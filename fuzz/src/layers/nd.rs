@@ -4,7 +4,7 @@
 use crate::input::Input;
 use core::net::Ipv6Addr;
 use kinglet_nd::{
-    Advertised, Autoconfigured, Border, Config, DefaultRouter, Discovery, MAX_LEN, NameServer,
+    Advertised, Autoconfigured, Border, DefaultRouter, Discovery, MAX_LEN, NameServer, NdConfig,
     Neighbour, Offer, Offered, Registered, Reporting, RouterSizes, Server, Serving, Sizes,
 };
 use kinglet_time::Duration;
@@ -57,7 +57,7 @@ fn owns(address: &Ipv6Addr) -> bool {
 }
 
 fn made(setup: u8) -> Discovery<Plan> {
-    let mut config = Config::new(Address::Short(1), [1; 8], 0xabcd, setup.into());
+    let mut config = NdConfig::new(Address::Short(1), [1; 8], 0xabcd, setup.into());
     config.autoconfigures = setup & 1 != 0;
     config.reports = setup & 0x20 != 0;
     let border = BorderRouter { version: 1, valid_min: 1, address: address(0x11) };

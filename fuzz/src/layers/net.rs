@@ -2,8 +2,8 @@
 
 use crate::input::Input;
 use kinglet_net::{
-    Body, BodySource, Config, FrameIn, FrameLimits, InterfaceAddress, Iphc, Ipv6Reassembly,
-    Neighbour, Net, NextHop, Outgoing, PacketHandle, Partial, Queued, Rfc4944, Route, Sizes, Slot,
+    Body, BodySource, FrameIn, FrameLimits, InterfaceAddress, Iphc, Ipv6Reassembly, Neighbour, Net,
+    NetConfig, NextHop, Outgoing, PacketHandle, Partial, Queued, Rfc4944, Route, Sizes, Slot,
     Stale, UdpHandle, UdpSocket,
 };
 use kinglet_time::Duration;
@@ -61,7 +61,7 @@ impl BodySource<u8> for Source {
 
 /// A router with an address, a context, a route to its host, and a socket.
 fn router() -> (Router, UdpHandle) {
-    let config = Config { forward: true, ..Config::new(Address::Short(1)) };
+    let config = NetConfig { forward: true, ..NetConfig::new(Address::Short(1)) };
     let mut net = Router::new(config);
     net.add_address(InterfaceAddress { address: OWN, prefix_len: 64 }).expect("a free place");
     let route = Route { prefix: Ipv6Addr::UNSPECIFIED, prefix_len: 0, via: NextHop::Host };

@@ -3,7 +3,7 @@
 
 use crate::input::Input;
 use kinglet_net::{
-    BodySource, Config, FrameIn, FrameLimits, FrameOut, InterfaceAddress, Iphc, Neighbour, Net,
+    BodySource, FrameIn, FrameLimits, FrameOut, InterfaceAddress, Iphc, Neighbour, Net, NetConfig,
     NextHop, Partial, Queued, Rfc8930, Route, Sizes, Slot, Stale, UdpSocket, Virtual,
 };
 use kinglet_store::{Frame, Ram};
@@ -60,7 +60,7 @@ fn address(n: u16) -> Ipv6Addr {
 
 /// Node 1, with another node behind each of its neighbours.
 fn relay() -> Relay {
-    let mut net = Relay::new(Config { forward: true, ..Config::new(Address::Short(1)) });
+    let mut net = Relay::new(NetConfig { forward: true, ..NetConfig::new(Address::Short(1)) });
     net.add_address(InterfaceAddress { address: address(1), prefix_len: 64 }).expect("room");
     net.set_context(0, Some(Context { prefix: address(0), len: 64 })).expect("room");
     for n in 2..8 {

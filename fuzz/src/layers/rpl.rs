@@ -3,7 +3,7 @@
 use crate::input::Input;
 use core::net::Ipv6Addr;
 use kinglet_rpl::{
-    Candidate, Config, MAX_LEN, Mode, NextHop, Probing, Role, Root, Route, Rpl, Sizes, Standard,
+    Candidate, MAX_LEN, Mode, NextHop, Probing, Role, Root, Route, Rpl, RplConfig, Sizes, Standard,
 };
 use kinglet_time::Duration;
 use kinglet_wire::rpl::{Message, PacketInformation};
@@ -41,12 +41,13 @@ pub fn rpl_messages(data: &[u8]) {
         2 => Role::Leaf,
         _ => Role::Root(Root::new(address(OWN), mode)),
     };
-    let config = Config::new(role, OWN.into(), setup.into());
+    let config = RplConfig::new(role, OWN.into(), setup.into());
     let probing = match setup & 8 {
         0 => Probing::Passive,
         _ => Probing::After(Duration::from_secs(9)),
     };
-    let mut rpl: Rpl<Plan> = Rpl::new(Config { probing, acknowledged: setup & 4 == 0, ..config });
+    let mut rpl: Rpl<Plan> =
+        Rpl::new(RplConfig { probing, acknowledged: setup & 4 == 0, ..config });
     while let Some(call) = input.octet() {
         let (now, from) = (input.now(), call >> 5);
         match call % 8 {

@@ -3,8 +3,8 @@
 use crate::input::Input;
 use kinglet_tcp::congestion::NewReno;
 use kinglet_tcp::{
-    Config, ConnectionConfig, Ecn, Endpoint, HalfOpen, Handle, KeepAlive, KnownServer,
-    ListenConfig, Listener, Peer, Piece, SegmentRecord, Sizes, Slot, TimeWait,
+    ConnectionConfig, Ecn, Endpoint, HalfOpen, Handle, KeepAlive, KnownServer, ListenConfig,
+    Listener, Peer, Piece, SegmentRecord, Sizes, Slot, TcpConfig, TimeWait,
 };
 use kinglet_testkit::pair::Octets;
 use kinglet_time::{Duration, Instant};
@@ -88,7 +88,7 @@ pub fn tcp_segments(data: &[u8]) {
     let mut input = Input::new(data);
     let Some(setup) = input.octet() else { return };
     let connection = connection(setup);
-    let mut tcp = Endpoint::new(Config::new([setup; 16]));
+    let mut tcp = Endpoint::new(TcpConfig::new([setup; 16]));
     tcp.listen(LISTENED, ListenConfig { backlog: 2, fast_open: 1, connection })
         .expect("a free place");
     let mut world = World { tcp, handles: Vec::new(), last: Header::default() };

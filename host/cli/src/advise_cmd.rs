@@ -5,7 +5,9 @@ use crate::outputs::{Files, Input, Output};
 use crate::progress::Progress;
 use crate::sim_cmd::warn_renamed;
 use crate::sweep_cmd::{here, program};
-use kinglet_lab::advise::{Advice, AdviseError, Change, Config, Kept, Objective, Verdict, advise};
+use kinglet_lab::advise::{
+    Advice, AdviceConfig, AdviseError, Change, Kept, Objective, Verdict, advise,
+};
 use kinglet_lab::sweep::{Base, Journal};
 use std::fmt::Write as _;
 use std::sync::Mutex;
@@ -104,7 +106,7 @@ pub(crate) fn run(args: &Args) -> Result<Code, Failure> {
     let kept_in = journal.path().display().to_string();
     let kept = Mutex::new(Kept::new(journal, finished));
     let progress = Progress::of_simulations();
-    let config = Config {
+    let config = AdviceConfig {
         budget: args.budget.map(|octets| octets as usize),
         runs: args.runs as usize,
         confirmations: args.confirm.into(),
@@ -112,7 +114,7 @@ pub(crate) fn run(args: &Args) -> Result<Code, Failure> {
         kept: Some(&kept),
         cancel: cancel_on_ctrl_c(),
         progress: &|done, planned| progress.update(done, planned),
-        ..Config::new(args.objective.into())
+        ..AdviceConfig::new(args.objective.into())
     };
     let Some(advice) = advise(&base, &config)? else {
         drop(progress);

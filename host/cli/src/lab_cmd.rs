@@ -7,7 +7,7 @@ use clap::{Args, Subcommand};
 use kinglet_lab::capture::write_profile;
 use kinglet_lab::claims::{self, Verdict};
 use kinglet_lab::demonstration::Question;
-use kinglet_lab::experiment::{self, Config, Effort, Experiment, Outcome};
+use kinglet_lab::experiment::{self, Effort, Experiment, ExperimentConfig, Outcome};
 use kinglet_lab::run::{self, Options, RunError};
 use kinglet_lab::scenario::Role;
 use kinglet_lab::{markdown, output, report};
@@ -217,7 +217,7 @@ pub(crate) fn run_plans(
     let progress = Progress::of_simulations();
     let update = |done, planned| progress.update(done, planned);
     let cancel = cancel_on_ctrl_c();
-    let config = Config { effort, seeds, first_seed, jobs, cancel, progress: &update };
+    let config = ExperimentConfig { effort, seeds, first_seed, jobs, cancel, progress: &update };
     let outcome = experiment::run(experiments, config)
         .map_err(|e| Failure { message: e.to_string(), ..e.error.into() })?;
     drop(progress);

@@ -6,7 +6,7 @@ use crate::outputs::{Files, Input, Output, Outputs, Slot};
 use crate::progress::Progress;
 use crate::sim_cmd::warn_renamed;
 use kinglet_lab::report::picture;
-use kinglet_lab::sweep::{self, Config, Finished, Format, Journal, JournalError, Plan};
+use kinglet_lab::sweep::{self, Finished, Format, Journal, JournalError, Plan, SweepConfig};
 use kinglet_lab::sweep::{FieldEffect, FieldEffects, Sweep, SweepError, Table};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -210,7 +210,7 @@ fn complete(
 ) -> Result<(), Failure> {
     let progress = Progress::of_simulations();
     let update = |done, planned| progress.update(done, planned);
-    let config = Config { jobs: jobs.map_or(0, usize::from), cancel, progress: &update };
+    let config = SweepConfig { jobs: jobs.map_or(0, usize::from), cancel, progress: &update };
     Ok(sweep::run(plan, finished, Some(journal), config)?)
 }
 

@@ -194,8 +194,8 @@ fn channel_number(scenario: &Scenario, node: NodeId) -> u8 {
     FIRST_CHANNEL + (after % CHANNELS) as u8
 }
 
-fn mac_of(scenario: &Scenario, node: NodeId) -> mac::Config {
-    mac::Config {
+fn mac_of(scenario: &Scenario, node: NodeId) -> mac::MacConfig {
+    mac::MacConfig {
         short: short_of(node),
         extended: eui64_of(node),
         channel: Channel::new(channel_number(scenario, node)).unwrap_or_default(),
@@ -255,7 +255,7 @@ fn stack(
     // Another node behind the host interface owns its address, as a host behind a router does.
     let stands_before = scenario.stands_before(node);
     let by_peer = scenario.stack_at(node).is_some();
-    config.net = net::Config {
+    config.net = net::NetConfig {
         link: config.mac.source(),
         first_tag: config.net.first_tag,
         forward: place.role.relays() || stands_before,
@@ -345,7 +345,8 @@ fn learning<K: Copy>(
         Routing::Static => Learning::Static,
         Routing::Mesh => {
             let parent = place.parent.map(short_of);
-            let mesh = mesh::Config { role: mesh_role(place.role), parent, ..mesh::Config::OFF };
+            let mesh =
+                mesh::MeshConfig { role: mesh_role(place.role), parent, ..mesh::MeshConfig::OFF };
             let prefix = scenario.prefix.mesh();
             let known = if takes_address(scenario, node) { Ipv6Addr::UNSPECIFIED } else { prefix };
             let mut mesh = Box::new(Meshed::new(config, mesh, known));
@@ -373,7 +374,7 @@ fn learning<K: Copy>(
                 rpl::Role::Router
             };
             let scenario::Rpl { option, load, .. } = scenario.rpl;
-            let rpl = rpl::Config { option, load, ..rpl::Config::new(role, 0, 0) };
+            let rpl = rpl::RplConfig { option, load, ..rpl::RplConfig::new(role, 0, 0) };
             let timers = scenario.rpl.routes_expire.then(RemoveTimers::default);
             Learning::Rpl(Box::new(Rpled::new(config, rpl)), timers)
         }
@@ -383,7 +384,7 @@ fn learning<K: Copy>(
                 _ => aodv::Role::Router,
             };
             let (metric, link_probes) = (scenario.aodv_metric, scenario.aodv_link_probes);
-            let aodv = aodv::Config { role, metric, link_probes, ..aodv::Config::OFF };
+            let aodv = aodv::AodvConfig { role, metric, link_probes, ..aodv::AodvConfig::OFF };
             Learning::Aodv(Box::new(Aoded::new(config, aodv, scenario.prefix.mesh())))
         }
     }
@@ -559,7 +560,7 @@ mod tests {
     fn omitted_keys_of_a_scenario_have_the_defaults_of_a_node() {
         let scenario = Scenario::default();
         let (mac, node) = (mac_of(&scenario, 0), Config::new(1, [0; 8], 1, [1; 16]));
-        let own = mac::Config {
+        let own = mac::MacConfig {
             indirect: mac.indirect,
             security: mac.security,
             extended: mac.extended,

@@ -43,7 +43,7 @@ pub struct Optional(Option<Box<Inner>>);
 
 impl Optional {
     /// Creates the state of a node that takes part, from `config` and `role`.
-    pub(crate) fn new(config: nd::Config, role: Option<nd::Serving<Plan>>) -> Self {
+    pub(crate) fn new(config: nd::NdConfig, role: Option<nd::Serving<Plan>>) -> Self {
         Optional(Some(Box::new(Discovered::serving(config, role))))
     }
 

@@ -325,7 +325,7 @@ impl<'a> Builder<'a> {
                 let (to, pause) = ((address_in(scenario, to), port), millis(pause_ms));
                 let requests = coap::Requests { to, method, start, bytes, block, pause };
                 let ack_timeout = millis(ack_timeout_ms);
-                let config = kinglet_coap::Config { rto, ack_timeout, ..self.coap(from) };
+                let config = kinglet_coap::CoapConfig { rto, ack_timeout, ..self.coap(from) };
                 let client = CoapClient::new(requests, config, self.random(from));
                 Ends::both(self.place(from, Box::new(client)))
             }
@@ -369,7 +369,8 @@ impl<'a> Builder<'a> {
         let start = start + Duration::from_micros((share * whole) as u64);
         let sampling = Sampling { start, period, batch, queue: usize::from(queue) };
         let to_port = (address_in(self.scenario, to), port);
-        let coap = kinglet_coap::Config { ack_timeout: millis(ack_timeout_ms), ..self.coap(from) };
+        let coap =
+            kinglet_coap::CoapConfig { ack_timeout: millis(ack_timeout_ms), ..self.coap(from) };
         // The receiver of readings is a server, at the host or in its place at the border router.
         let place = self.scenario.nodes.get(to as usize);
         let on_mote = place.is_some_and(|place| place.role != Role::BorderRouter);
@@ -388,11 +389,11 @@ impl<'a> Builder<'a> {
     }
 
     /// Default CoAP settings for the next application of `node`.
-    fn coap(&self, node: NodeId) -> kinglet_coap::Config {
+    fn coap(&self, node: NodeId) -> kinglet_coap::CoapConfig {
         // The stack of the node has number 0.
         let number = self.apps[node as usize].len() as u64 + 1;
         let mut random = stream(self.seed, u64::from(node) | number << 32, Purpose::Device);
-        kinglet_coap::Config::new(u64::from(random.bits()) << 32 | u64::from(random.bits()))
+        kinglet_coap::CoapConfig::new(u64::from(random.bits()) << 32 | u64::from(random.bits()))
     }
 
     /// Random stream for the next application of `node`.
@@ -413,7 +414,7 @@ fn carry(
     (carrier, connection_per_batch): (Carrier, bool),
     to: (core::net::Ipv6Addr, u16),
     on_mote: bool,
-    (sampling, coap): (Sampling, kinglet_coap::Config),
+    (sampling, coap): (Sampling, kinglet_coap::CoapConfig),
 ) -> (Anemometer, sense::Source) {
     let config = connection(scenario, None, None);
     let payload = usize::from(payload_of(scenario));
@@ -441,7 +442,7 @@ fn carry(
         }
         Carrier::Coap(rto) => {
             let payload = message(scenario, payload);
-            let config = kinglet_coap::Config { rto, ..coap };
+            let config = kinglet_coap::CoapConfig { rto, ..coap };
             let uplink = CoapUplink::new(sampling, to, payload, Delivery::Confirmable, config);
             let source = sense::Source::Coap(Box::new(CoapSocket::new(to.1, coap)));
             (Anemometer::Coap(Box::new(uplink)), source)

@@ -83,7 +83,7 @@ impl Frame {
 }
 
 /// Octets of security in a frame: header and integrity code, or padding in their place.
-fn security_octets(mac: &mac::Config) -> usize {
+fn security_octets(mac: &mac::MacConfig) -> usize {
     let secured = if mac.security.is_some() { SECURITY } else { 0 };
     secured + usize::from(mac.reserved_security)
 }
@@ -93,7 +93,7 @@ impl Format {
     /// that a hop of its path may need. That is IPHC's two octets, traffic class (ECN), next
     /// header, hop limit and two octets for each interface identifier (RFC 6282 §3.1), as
     /// [`kinglet_net::path_header_len`] computes it.
-    pub fn of(mac: &mac::Config, timestamps: bool) -> Self {
+    pub fn of(mac: &mac::MacConfig, timestamps: bool) -> Self {
         Format {
             mac: mac_header(Addresses::Short),
             security: security_octets(mac),
@@ -104,7 +104,7 @@ impl Format {
 
     /// Format between neighbours, where IPHC elides identifiers, hop limit and traffic class: two
     /// octets and the next header (RFC 6282 §3.1.1).
-    pub fn between_neighbours(mac: &mac::Config, timestamps: bool) -> Self {
+    pub fn between_neighbours(mac: &mac::MacConfig, timestamps: bool) -> Self {
         Format { iphc: 2 + 1, ..Format::of(mac, timestamps) }
     }
 
@@ -186,7 +186,7 @@ impl Bound {
 /// loss, and processing takes no time.
 pub fn bound(
     profile: RadioProfile,
-    mac: &mac::Config,
+    mac: &mac::MacConfig,
     format: Format,
     mss: usize,
     ack_every: u8,
@@ -245,7 +245,7 @@ mod tests {
     #[test]
     fn frames_carry_exactly_the_payload_and_never_exceed_the_psdu() {
         for security in [0, 10, 21] {
-            let mac = mac::Config { reserved_security: security, ..tcplp::MAC };
+            let mac = mac::MacConfig { reserved_security: security, ..tcplp::MAC };
             let format = Format::of(&mac, true);
             for payload in 0..1_200 {
                 let frames = format.frames(payload);

@@ -4,8 +4,8 @@
 
 use core::hash::Hasher;
 use kinglet::tcp::{
-    Config, ConnectionConfig, Ecn, Endpoint, Full, HalfOpen, Handle, KnownServer, ListenConfig,
-    Listener, Peer, Piece, SegmentRecord, Sizes, Slot, TimeWait, congestion::NewReno,
+    ConnectionConfig, Ecn, Endpoint, Full, HalfOpen, Handle, KnownServer, ListenConfig, Listener,
+    Peer, Piece, SegmentRecord, Sizes, Slot, TcpConfig, TimeWait, congestion::NewReno,
 };
 use kinglet::time::{Duration, Instant};
 use kinglet_sim::rng::Stream;
@@ -120,7 +120,7 @@ struct End {
 impl End {
     fn new(secret: u8) -> Self {
         End {
-            tcp: Endpoint::new(Config::new([secret; 16])),
+            tcp: Endpoint::new(TcpConfig::new([secret; 16])),
             handle: None,
             coming: VecDeque::new(),
             link_free_ms: 0.0,

@@ -12,7 +12,7 @@ pub const MAX_FILE: usize = u16::MAX as usize * PAYLOAD;
 
 /// A path and a transfer over it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Config {
+pub struct PipConfig {
     /// Hops from source to sink, at least 1.
     pub hops: usize,
     /// Octets of the file, at most [`MAX_FILE`].
@@ -48,11 +48,11 @@ pub struct Config {
     pub limit: Duration,
 }
 
-impl Config {
+impl PipConfig {
     /// A file of `octets` octets over `hops` hops of the paper's hardware, each in range of its
     /// neighbours only, without loss. The time limit is an hour.
-    pub fn new(hops: usize, octets: usize) -> Config {
-        Config {
+    pub fn new(hops: usize, octets: usize) -> PipConfig {
+        PipConfig {
             hops,
             octets,
             radio: CC2420_CONTIKI,

@@ -19,7 +19,7 @@
 //!   clock is that of the path: each node synchronises to the frames from the side of the source,
 //!   which carry the number of their slot.
 //! * A relay forwards a received frame in its next slot. On a hop it is sent until it is
-//!   acknowledged, if the path uses acknowledgements ([`Config::acknowledged`]), and otherwise
+//!   acknowledged, if the path uses acknowledgements ([`PipConfig::acknowledged`]), and otherwise
 //!   once. Frames that do not fit into a full queue are lost.
 //! * When the source has sent every frame, it signals the end of the round, and the sink responds
 //!   with a bit for each missing frame. The source continues with these. A question without a
@@ -44,9 +44,9 @@
 //! paper's tunnel did, from 73 to 64 kb/s.
 //!
 //! ```
-//! use kinglet_pip::{Config, transfer};
+//! use kinglet_pip::{PipConfig, transfer};
 //!
-//! let outcome = transfer(&Config::new(3, 5_000), 1);
+//! let outcome = transfer(&PipConfig::new(3, 5_000), 1);
 //! assert!(outcome.complete && outcome.intact && outcome.octets == 5_000);
 //! ```
 
@@ -62,7 +62,7 @@ mod sink;
 mod slot;
 mod source;
 
-pub use config::{Config, MAX_FILE};
+pub use config::{MAX_FILE, PipConfig};
 pub use frame::PAYLOAD;
 pub use node::Node;
 pub use run::{NodeOutcome, Outcome, transfer, world};

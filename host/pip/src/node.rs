@@ -1,6 +1,6 @@
 //! A node of the path: synchronises, and forwards frames.
 
-use crate::config::Config;
+use crate::config::PipConfig;
 use crate::frame::{Content, PAYLOAD, Parts};
 use crate::line::Line;
 use crate::sink::Sink;
@@ -67,7 +67,7 @@ pub struct Node {
 
 impl Node {
     /// Creates node `index`, 0 to `config.hops`, of the path of `config`; the first one has `file`.
-    pub fn new(config: &Config, index: usize, file: &[u8]) -> Node {
+    pub fn new(config: &PipConfig, index: usize, file: &[u8]) -> Node {
         let slots = config.slots();
         let line = |frames| config.serial.map(|rate| Line::new(rate, frames * PAYLOAD));
         let role = match index {
@@ -265,7 +265,7 @@ mod tests {
     use super::*;
 
     fn relay() -> Node {
-        Node::new(&Config::new(2, 1_000), 1, &[])
+        Node::new(&PipConfig::new(2, 1_000), 1, &[])
     }
 
     fn frame(from: u16, sequence: u8, slot: u32, content: &Content<'_>) -> Vec<u8> {
@@ -281,7 +281,7 @@ mod tests {
 
     #[test]
     fn a_relay_sends_in_the_slot_after_the_one_in_which_it_received() {
-        let (mut node, slots) = (relay(), Config::new(2, 1_000).slots());
+        let (mut node, slots) = (relay(), PipConfig::new(2, 1_000).slots());
         assert!(matches!(node.poll_radio(Instant::ZERO), Some((Command::Receive { .. }, _))));
         assert!(node.poll_radio(Instant::ZERO).is_none() && node.deadline().is_none());
         let begin = Instant::from_millis(70);
@@ -303,7 +303,7 @@ mod tests {
 
     #[test]
     fn an_unacknowledged_frame_is_sent_again_in_its_next_slot_and_a_duplicate_is_queued_once() {
-        let (mut node, length) = (relay(), Config::new(2, 1_000).slots().length());
+        let (mut node, length) = (relay(), PipConfig::new(2, 1_000).slots().length());
         node.poll_radio(Instant::ZERO);
         let data = frame(0, 1, 20, &Content::Data { index: 0, payload: &[1; 109] });
         let sfd = Instant::from_millis(70) + SHR;
@@ -325,7 +325,7 @@ mod tests {
 
     #[test]
     fn frames_of_others_and_from_nowhere_change_nothing() {
-        let mut node = Node::new(&Config::new(4, 1_000), 1, &[]);
+        let mut node = Node::new(&PipConfig::new(4, 1_000), 1, &[]);
         node.poll_radio(Instant::ZERO);
         let sfd = Instant::from_millis(70);
         for from in [1, 3, 4, u16::MAX] {
@@ -348,6 +348,6 @@ mod tests {
             let sfd = Instant::from_micros(70_000 + u64::from(sequence));
             received(&mut node, sfd, sfd, &frame(0, sequence, 20, &data));
         }
-        assert_eq!(node.queue.len(), Config::new(2, 1_000).queue);
+        assert_eq!(node.queue.len(), PipConfig::new(2, 1_000).queue);
     }
 }

@@ -1,6 +1,6 @@
 //! A transfer in the simulator, and its outcome.
 
-use crate::config::{Config, MAX_FILE};
+use crate::config::{MAX_FILE, PipConfig};
 use crate::frame::PAN;
 use crate::node::Node;
 use kinglet_radio::Filter;
@@ -63,7 +63,7 @@ impl Outcome {
 ///
 /// # Panics
 /// As [`world`].
-pub fn transfer(config: &Config, seed: u64) -> Outcome {
+pub fn transfer(config: &PipConfig, seed: u64) -> Outcome {
     let mut world = world(config, seed);
     let limit = Instant::ZERO + config.limit;
     while !finished(&world) && world.next_event_at().is_some_and(|at| at <= limit) {
@@ -80,8 +80,8 @@ pub fn transfer(config: &Config, seed: u64) -> Outcome {
 /// # Panics
 /// If the path has no hop, the file is longer than [`MAX_FILE`], or there is no channel or no room
 /// in queues.
-pub fn world(config: &Config, seed: u64) -> World<Node> {
-    let Config { hops, octets, channels, queue, .. } = *config;
+pub fn world(config: &PipConfig, seed: u64) -> World<Node> {
+    let PipConfig { hops, octets, channels, queue, .. } = *config;
     assert!(hops > 0 && hops < usize::from(u16::MAX - 1), "{hops} hops");
     assert!(octets <= MAX_FILE, "{octets} octets");
     assert!((1..=16).contains(&channels) && queue > 0, "{channels} channels, {queue} frames");
@@ -111,7 +111,7 @@ fn finished(world: &World<Node>) -> bool {
     world.device(0).source().is_some_and(|source| source.finished().is_some())
 }
 
-fn outcome(config: &Config, world: &World<Node>) -> Outcome {
+fn outcome(config: &PipConfig, world: &World<Node>) -> Outcome {
     let complete = finished(world);
     let rounds = world.device(0).source().map_or(0, |source| source.rounds());
     let connected_seconds = world.now().as_micros() as f64 / 1e6;

@@ -1,7 +1,7 @@
 //! Advice.
 
 use crate::{errors, interrupt, run};
-use kinglet_lab::advise::{AdviseError, Config, Kept, Objective, advise as search};
+use kinglet_lab::advise::{AdviceConfig, AdviseError, Kept, Objective, advise as search};
 use kinglet_lab::scenario;
 use kinglet_lab::sweep::{self, Journal};
 use pyo3::exceptions::PyKeyboardInterrupt;
@@ -54,7 +54,7 @@ pub(crate) fn advise(
             done.store(finished, Ordering::Relaxed);
             all.store(planned, Ordering::Relaxed);
         };
-        let config = Config {
+        let config = AdviceConfig {
             budget,
             runs,
             confirmations,
@@ -62,7 +62,7 @@ pub(crate) fn advise(
             kept: kept.as_ref(),
             cancel: &cancel,
             progress: &count,
-            ..Config::new(objective)
+            ..AdviceConfig::new(objective)
         };
         search(&base, &config)
     };

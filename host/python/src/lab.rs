@@ -1,7 +1,7 @@
 //! Experiments.
 
 use crate::{errors, interrupt};
-use kinglet_lab::experiment::{self, Config, Effort};
+use kinglet_lab::experiment::{self, Effort, ExperimentConfig};
 use kinglet_lab::{claims, output, scenario};
 use pyo3::exceptions::{PyKeyError, PyKeyboardInterrupt};
 use pyo3::prelude::*;
@@ -37,7 +37,8 @@ pub(crate) fn run_experiment(
     let cancel = AtomicBool::new(false);
     let measure = || {
         let progress = &|_, _| ();
-        let config = Config { effort, seeds, first_seed, jobs, cancel: &cancel, progress };
+        let config =
+            ExperimentConfig { effort, seeds, first_seed, jobs, cancel: &cancel, progress };
         experiment::run(&[found], config)
     };
     let (done, raised) = interrupt::work(py, &cancel, |_| Ok(()), measure);

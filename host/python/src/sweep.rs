@@ -2,7 +2,7 @@
 
 use crate::{errors, interrupt, run};
 use kinglet_lab::scenario::ScenarioError;
-use kinglet_lab::sweep::{self, Cells, Config, Finished, Journal, Plan, Record, Sweep};
+use kinglet_lab::sweep::{self, Cells, Finished, Journal, Plan, Record, Sweep, SweepConfig};
 use pyo3::prelude::*;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -92,7 +92,7 @@ impl Session {
         let Session { plan, finished, journal } = self;
         let count = |finished, _| done.store(finished, Ordering::Relaxed);
         let all = || {
-            let config = Config { jobs, cancel: &cancel, progress: &count };
+            let config = SweepConfig { jobs, cancel: &cancel, progress: &count };
             sweep::run(plan, finished, journal.as_mut(), config)
         };
         let look =

@@ -67,8 +67,8 @@ fn first(settings: &Settings) -> Ipv6Addr {
     settings.addresses.first().map_or(Ipv6Addr::UNSPECIFIED, |own| own.address)
 }
 
-fn rpl_config(settings: &Settings) -> rpl::Config {
-    let Some(given) = settings.rpl else { return rpl::Config::OFF };
+fn rpl_config(settings: &Settings) -> rpl::RplConfig {
+    let Some(given) = settings.rpl else { return rpl::RplConfig::OFF };
     let role = match given.role {
         RplRole::Leaf => rpl::Role::Leaf,
         RplRole::Router => rpl::Role::Router,
@@ -87,18 +87,18 @@ fn rpl_config(settings: &Settings) -> rpl::Config {
         }
     };
     let settings::Rpl { instance, option, .. } = given;
-    rpl::Config { instance, option, ..rpl::Config::new(role, 0, 0) }
+    rpl::RplConfig { instance, option, ..rpl::RplConfig::new(role, 0, 0) }
 }
 
 fn discovery(settings: &Settings, config: &Config<()>) -> Result<Discovered<Process, 8>, Full> {
     use settings::Discovery::{BorderRouter, Host, Neighbour, Off, Router};
     let mac = &config.mac;
-    let given = nd::Config::new(mac.source(), mac.extended, mac.pan_id.0, config.seed);
+    let given = nd::NdConfig::new(mac.source(), mac.extended, mac.pan_id.0, config.seed);
     let routed = settings.rpl.is_none();
-    let given = nd::Config { routed, ..given };
-    let learns = nd::Config { autoconfigures: true, ..given };
+    let given = nd::NdConfig { routed, ..given };
+    let learns = nd::NdConfig { autoconfigures: true, ..given };
     Ok(match settings.discovery {
-        Off if settings.rpl.is_none() => Discovered::with(nd::Config::OFF),
+        Off if settings.rpl.is_none() => Discovered::with(nd::NdConfig::OFF),
         Off | Neighbour => Discovered::with(given),
         Host => Discovered::with(learns),
         Router => Discovered::serving(learns, Some(Serving::new(offer(settings, Border::Learnt)))),

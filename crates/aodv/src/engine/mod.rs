@@ -5,7 +5,7 @@ mod output;
 
 pub use output::{Destination, Out};
 
-use crate::config::{Config, Role, Sizes};
+use crate::config::{AodvConfig, Role, Sizes};
 use crate::due::Due;
 use crate::link::Link;
 use crate::metric::RouteQuality;
@@ -32,7 +32,7 @@ struct Reply {
 
 /// An AODV node; see the crate's documentation for the loop around it.
 pub struct Aodv<S: Sizes> {
-    config: Config,
+    config: AodvConfig,
     random: Random,
     /// Own sequence number.
     sequence: u32,
@@ -58,7 +58,7 @@ pub struct Aodv<S: Sizes> {
 
 impl<S: Sizes> Aodv<S> {
     /// Creates a node with empty tables.
-    pub const fn new(config: Config) -> Self {
+    pub const fn new(config: AodvConfig) -> Self {
         Aodv {
             config,
             random: Random::new(config.seed, DICE),
@@ -80,7 +80,7 @@ impl<S: Sizes> Aodv<S> {
     }
 
     /// Returns its configuration.
-    pub const fn config(&self) -> &Config {
+    pub const fn config(&self) -> &AodvConfig {
         &self.config
     }
 
@@ -88,7 +88,7 @@ impl<S: Sizes> Aodv<S> {
         Times::new(self.config.broadcast)
     }
 
-    /// Sets the time for which a broadcast is repeated; see [`Config::broadcast`].
+    /// Sets the time for which a broadcast is repeated; see [`AodvConfig::broadcast`].
     pub const fn set_broadcast(&mut self, broadcast: Duration) {
         self.config.broadcast = broadcast;
     }
@@ -213,7 +213,8 @@ impl<S: Sizes> Aodv<S> {
     }
 
     /// Handles the result of a frame to `to` that requests an acknowledgement. A frame that is
-    /// given up after all attempts breaks the link, or puts it in doubt ([`Config::link_probes`]).
+    /// given up after all attempts breaks the link, or puts it in doubt
+    /// ([`AodvConfig::link_probes`]).
     pub fn handle_sent(&mut self, now: Instant, to: u16, acked: bool) {
         let (link_probes, times) = (self.config.link_probes, self.times());
         let is_broken = match self.link_mut(to) {

@@ -1,7 +1,7 @@
 //! AODV keeps the laws of a layer, in every role, with either metric and any message.
 
 use kinglet_aodv::{
-    Aodv, Config, Link, MAX_LEN, Metric, OUTSIDE, Quality, Request, Role, Route, Search, Sizes,
+    Aodv, AodvConfig, Link, MAX_LEN, Metric, OUTSIDE, Quality, Request, Role, Route, Search, Sizes,
 };
 use kinglet_testkit::contract::{Subject, check};
 use kinglet_time::Instant;
@@ -97,7 +97,7 @@ impl Subject for Device {
 
     fn fresh(seed: u64) -> Self {
         let role = [Role::Router, Role::BorderRouter, Role::Router, Role::Off];
-        let mut config = Config::new(1, role[(seed % 4) as usize], seed);
+        let mut config = AodvConfig::new(1, role[(seed % 4) as usize], seed);
         config.metric = if seed & 4 == 0 { Metric::PathDr } else { Metric::HopCount };
         config.quality =
             if seed & 8 == 0 { Quality::CC2420 } else { Quality { none: 255, all: 0 } };

@@ -1,7 +1,7 @@
 //! Networks of nodes without radios: every message arrives at once at all neighbours of its sender.
 
 use kinglet_aodv::{
-    Aodv, Config, Destination, Discard, Link, MAX_LEN, Metric, NET_DIAMETER, OUTSIDE, Request,
+    Aodv, AodvConfig, Destination, Discard, Link, MAX_LEN, Metric, NET_DIAMETER, OUTSIDE, Request,
     Role, Route, Search, Sizes, Stats,
 };
 use kinglet_time::{Duration, Instant};
@@ -29,7 +29,7 @@ impl Network {
     fn new(count: usize, metric: Metric) -> Self {
         let config = |n: u16| {
             let role = if n == 1 { Role::BorderRouter } else { Role::Router };
-            Config { metric, ..Config::new(n, role, n.into()) }
+            AodvConfig { metric, ..AodvConfig::new(n, role, n.into()) }
         };
         let nodes = (1..=count as u16).map(|n| Aodv::new(config(n))).collect();
         let lqi = vec![vec![0; count]; count];
@@ -255,7 +255,7 @@ fn a_sender_without_a_route_gets_an_error() {
     network.run(Duration::from_secs(60));
     assert!(network.discover(1, 4));
     // 3 restarts with empty tables.
-    network.nodes[2] = Aodv::new(Config::new(3, Role::Router, 33));
+    network.nodes[2] = Aodv::new(AodvConfig::new(3, Role::Router, 33));
     assert_eq!(network.send(1, 4), (3, false));
     network.run(Duration::from_millis(10));
     assert_eq!((network.node(2).next_hop(4), network.node(1).next_hop(4)), (None, None));
@@ -272,7 +272,7 @@ fn a_node_that_restarts_is_accepted_again() {
         assert!(!network.send(1, 4).1);
         network.join(1, 2, 255);
     }
-    network.nodes[0] = Aodv::new(Config::new(1, Role::Router, 11));
+    network.nodes[0] = Aodv::new(AodvConfig::new(1, Role::Router, 11));
     let now = network.now;
     assert!(network.node(1).discover(now, 4));
     network.run(Duration::from_secs(9));
@@ -452,7 +452,7 @@ fn messages_that_make_no_sense_are_refused_by_name() {
     assert_eq!(say(&mut network, 2, fine), Err(Discard::Duplicate));
     let old = Rreq { id: 2, originator_sequence: 0, ..fine };
     assert_eq!(say(&mut network, 2, old), Err(Discard::Stale));
-    let mut off: Aodv<Plan> = Aodv::new(Config::OFF);
+    let mut off: Aodv<Plan> = Aodv::new(AodvConfig::OFF);
     off.handle_heard(now, 2, 255);
     assert_eq!(off.handle_message(now, 2, &[1]), Err(Discard::Off));
     assert!(!off.discover(now, 2));
@@ -526,7 +526,7 @@ fn an_error_lists_all_losses_that_concern_its_receivers() {
             vec![(one, vec![21]), (Destination::Broadcast, vec![20])],
         ),
     ] {
-        let mut node: Aodv<Plan> = Aodv::new(Config::new(3, Role::Router, 3));
+        let mut node: Aodv<Plan> = Aodv::new(AodvConfig::new(3, Role::Router, 3));
         strays.into_iter().for_each(|(to, from)| node.handle_stray(now, to, from));
         assert_eq!(errors(&mut node, now), expected);
     }
@@ -535,7 +535,7 @@ fn an_error_lists_all_losses_that_concern_its_receivers() {
 /// RERR_RATELIMIT (RFC 3561, 6.11 and 10).
 #[test]
 fn ten_errors_are_sent_in_a_second_and_the_others_later() {
-    let mut node: Aodv<Plan> = Aodv::new(Config::new(3, Role::Router, 3));
+    let mut node: Aodv<Plan> = Aodv::new(AodvConfig::new(3, Role::Router, 3));
     let mut now = Instant::from_secs(1);
     (0..13).for_each(|n| node.handle_stray(now, 20 + n, 40 + n));
     assert_eq!(errors(&mut node, now).len(), 10);
@@ -551,7 +551,7 @@ fn ten_errors_are_sent_in_a_second_and_the_others_later() {
 /// RFC 3561, 6.3.
 #[test]
 fn each_request_of_a_search_waits_twice_as_long_for_a_reply() {
-    let mut node: Aodv<Plan> = Aodv::new(Config::new(3, Role::Router, 3));
+    let mut node: Aodv<Plan> = Aodv::new(AodvConfig::new(3, Role::Router, 3));
     let mut now = Instant::from_secs(1);
     let mut times = Vec::new();
     assert!(node.discover(now, 7));
@@ -572,7 +572,8 @@ fn a_node_that_loses_a_needed_route_starts_discovery_at_once() {
     let discovers = |link_probes, idle| {
         let mut network = Network::line(4, Metric::PathDr);
         for short in 1..=4 {
-            let config = Config { link_probes, ..Config::new(short, Role::Router, short.into()) };
+            let config =
+                AodvConfig { link_probes, ..AodvConfig::new(short, Role::Router, short.into()) };
             *network.node(short) = Aodv::new(config);
         }
         assert!(network.discover(1, 4));

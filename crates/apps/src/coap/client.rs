@@ -6,8 +6,8 @@ use crate::app::App;
 use crate::sockets::Peer;
 use kinglet::{Each, Node, Profile};
 use kinglet_coap::{
-    Code, Config, Delivery, Download, Event, Handle, Message, Sizes, Stats, TransferError, Upload,
-    UploadStep, WriteError, Writer, option,
+    CoapConfig, Code, Delivery, Download, Event, Handle, Message, Sizes, Stats, TransferError,
+    Upload, UploadStep, WriteError, Writer, option,
 };
 use kinglet_mem::copy;
 use kinglet_time::{Expected, Instant, earliest};
@@ -121,7 +121,7 @@ pub struct Client<A, Z: Sizes> {
 
 impl<A: Asker, Z: Sizes> Client<A, Z> {
     /// Creates a client at a port of its own.
-    pub const fn new(config: Config, asker: A) -> Self {
+    pub const fn new(config: CoapConfig, asker: A) -> Self {
         Client { socket: Socket::new(0, config), asker, open: None }
     }
 

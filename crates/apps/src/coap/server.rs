@@ -9,8 +9,8 @@ use crate::sockets::Peer;
 use core::net::Ipv6Addr;
 use kinglet::{Each, Node, Profile};
 use kinglet_coap::{
-    Code, Config, Delivery, Endpoint, Event, MAX_EXPONENT, Message, Part, Reception, RespondError,
-    Sizes, Stats, Ticket, Token, WriteError, Writer, option,
+    CoapConfig, Code, Delivery, Endpoint, Event, MAX_EXPONENT, Message, Part, Reception,
+    RespondError, Sizes, Stats, Ticket, Token, WriteError, Writer, option,
 };
 use kinglet_mem::{Array, copy};
 use kinglet_time::{Duration, Expected, Instant, earliest};
@@ -71,7 +71,7 @@ struct Request<'a, 'b> {
 impl<S: Site, Z: Plan> Server<S, Z> {
     /// Creates a server on `port` whose blocks have at most `block` octets (a power of two, 16 to
     /// 1024).
-    pub const fn new(port: u16, site: S, block: u16, config: Config) -> Self {
+    pub const fn new(port: u16, site: S, block: u16, config: CoapConfig) -> Self {
         let resources = Resources {
             site,
             exponent: exponent_of(block),

@@ -4,7 +4,7 @@ use crate::sockets::Peer;
 use crate::udp::MAX_DATAGRAM;
 use kinglet::net::UdpHandle;
 use kinglet::{Each, Node, Profile};
-use kinglet_coap::{Config, Endpoint, Event, Expected, Kind, Message, Sizes, Stats};
+use kinglet_coap::{CoapConfig, Endpoint, Event, Expected, Kind, Message, Sizes, Stats};
 use kinglet_time::{Duration, Instant};
 
 /// CoAP's port (RFC 7252 §6.1).
@@ -35,7 +35,7 @@ pub struct Socket<S: Sizes> {
 
 impl<S: Sizes> Socket<S> {
     /// Creates a socket on `port`; 0 chooses one.
-    pub const fn new(port: u16, config: Config) -> Self {
+    pub const fn new(port: u16, config: CoapConfig) -> Self {
         Socket {
             port,
             socket: None,

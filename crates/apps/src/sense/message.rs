@@ -5,7 +5,7 @@ use crate::app::App;
 use crate::coap::Socket;
 use crate::sockets::Peer;
 use kinglet::{Each, Node, Profile};
-use kinglet_coap::{Code, Config, Delivery, Event, HEADER_LEN, Handle, Sizes, Stats};
+use kinglet_coap::{CoapConfig, Code, Delivery, Event, HEADER_LEN, Handle, Sizes, Stats};
 use kinglet_mem::Array;
 use kinglet_time::{Duration, Expected, Instant, earliest};
 
@@ -45,7 +45,7 @@ impl<P: Probe, Q: Array<Option<Waiting<P::Reading>>>, Z: Sizes> MessageSensor<P,
         (to, path): (Peer, &'static str),
         room: usize,
         delivery: Delivery,
-        config: Config,
+        config: CoapConfig,
     ) -> Self {
         let around = path.len().saturating_add(1).saturating_add(AROUND);
         MessageSensor {

@@ -6,8 +6,8 @@ use kinglet::time::{Duration, Instant};
 use kinglet_apps::coap::{Asker, Client, Failure, Observer, PORT, Plan, Request, Server, Socket};
 use kinglet_apps::{App, Asked, Content, Format, Fresh, Link, Never, Peer, Resource, Site};
 use kinglet_coap::{
-    Code, Config, Delivery, Event, Header, Kind, Message, Newest, PeerEstimate, Reset, Sizes, Slot,
-    Writer, option,
+    CoapConfig, Code, Delivery, Event, Header, Kind, Message, Newest, PeerEstimate, Reset, Sizes,
+    Slot, Writer, option,
 };
 
 struct Small;
@@ -90,7 +90,7 @@ impl Pair {
     fn new() -> Self {
         let mut world = World::new(2, usual(), 0, 3);
         let client = world.nodes[0].datagrams().bind(0).expect("a socket");
-        let server = Server::new(PORT, Value { len: 2, version: 1 }, 64, Config::new(2));
+        let server = Server::new(PORT, Value { len: 2, version: 1 }, 64, CoapConfig::new(2));
         let heard = Vec::new();
         let (is_there, knows, echo) = (true, true, Vec::new());
         let token = *b"tok";
@@ -354,7 +354,7 @@ fn the_next_block_is_expected_for_three_seconds_after_the_previous_one() {
 #[test]
 fn a_socket_expects_answers_and_says_which_messages_it_has_counted() {
     let mut pair = Pair::new();
-    let mut socket = Socket::<Small>::new(0, Config::new(1));
+    let mut socket = Socket::<Small>::new(0, CoapConfig::new(1));
     let (server, mut answered, mut asked) = (&mut pair.server, false, false);
     pair.world.run(Duration::from_secs(5), |now, nodes| {
         while server.poll(now, &mut nodes[1]) {}
@@ -378,7 +378,7 @@ fn a_socket_expects_answers_and_says_which_messages_it_has_counted() {
 #[test]
 fn a_client_that_observes_is_notified_of_every_change_until_it_has_enough() {
     let mut pair = Pair::new();
-    let mut socket = Socket::<Small>::new(0, Config::new(1));
+    let mut socket = Socket::<Small>::new(0, CoapConfig::new(1));
     let (server, mut newest) = (&mut pair.server, Newest::NONE);
     let (mut asked, mut heard, mut echo) = (None, Vec::new(), Vec::new());
     let start = pair.world.now;
@@ -581,9 +581,9 @@ impl Asker for Once {
 fn fetched(request: Request<'static>) -> (Vec<u8>, u32, u32) {
     let mut world: World<BorderRouter> = World::new(2, usual(), 0, 3);
     let mut server: Server<Long, Large> =
-        Server::new(PORT, Long { bodies: 0 }, 512, Config::new(2));
+        Server::new(PORT, Long { bodies: 0 }, 512, CoapConfig::new(2));
     let asker = Once { request, octets: Vec::new(), outcome: None };
-    let mut client: Client<Once, Large> = Client::new(Config::new(1), asker);
+    let mut client: Client<Once, Large> = Client::new(CoapConfig::new(1), asker);
     world.run(Duration::from_secs(30), |now, nodes| {
         while server.poll(now, &mut nodes[1]) {}
         while client.poll(now, &mut nodes[0]) {}
@@ -616,7 +616,7 @@ fn a_group_that_is_asked_for_a_long_list_answers_with_a_block_of_it() {
     let mut world: World<BorderRouter> = World::new(2, usual(), 0, 3);
     let client = world.nodes[0].datagrams().bind(0).expect("a socket");
     let mut server: Server<Long, Large> =
-        Server::new(PORT, Long { bodies: 0 }, 512, Config::new(2));
+        Server::new(PORT, Long { bodies: 0 }, 512, CoapConfig::new(2));
     let header = Header {
         kind: Kind::NonConfirmable,
         code: Code::GET,

@@ -10,7 +10,7 @@ use kinglet_apps::sense::{
 };
 use kinglet_apps::{App, Asked, Content, Format, Peer, Resource, Site, fill, is_intact};
 use kinglet_coap::{
-    Code, Config, Delivery, Event, PeerEstimate, Reset, Sizes, Slot, TransferError,
+    CoapConfig, Code, Delivery, Event, PeerEstimate, Reset, Sizes, Slot, TransferError,
 };
 
 type Nodes = World<BorderRouter>;
@@ -166,8 +166,8 @@ fn messages(
 ) -> (Heard, MessageSensor<Clock, Queue, Small>) {
     let mut world = nodes();
     let to = ((global(2), PORT), "readings");
-    let mut sensor = MessageSensor::new(readings(4), to, room, delivery, Config::new(1));
-    let mut sink = Socket::<Small>::new(PORT, Config::new(2));
+    let mut sensor = MessageSensor::new(readings(4), to, room, delivery, CoapConfig::new(1));
+    let mut sink = Socket::<Small>::new(PORT, CoapConfig::new(2));
     let mut heard = Vec::new();
     world.run(Duration::from_secs(seconds), |now, nodes| {
         while sensor.poll(now, &mut nodes[0]) {}
@@ -313,9 +313,9 @@ fn a_client_fetches_and_sends_bodies_block_by_block_and_says_what_was_refused() 
         Request::put("/upload", 1_024, 2_000),
     ];
     let mut world = nodes();
-    let mut server = Server::<Stream, Small>::new(PORT, Stream, 64, Config::new(2));
+    let mut server = Server::<Stream, Small>::new(PORT, Stream, 64, CoapConfig::new(2));
     let list = List { requests: REQUESTS, heard: Vec::new(), outcomes: Vec::new() };
-    let mut client = Client::<List, Small>::new(Config::new(1), list);
+    let mut client = Client::<List, Small>::new(CoapConfig::new(1), list);
     let done = world.run(Duration::from_secs(60), |now, nodes| {
         while client.poll(now, &mut nodes[0]) {}
         while server.poll(now, &mut nodes[1]) {}
@@ -344,7 +344,7 @@ fn a_client_whose_server_is_not_there_says_so() {
     const REQUESTS: &[Request<'_>] = &[Request::get("/long", 64)];
     let mut world = nodes();
     let list = List { requests: REQUESTS, heard: Vec::new(), outcomes: Vec::new() };
-    let mut client = Client::<List, Small>::new(Config::new(1), list);
+    let mut client = Client::<List, Small>::new(CoapConfig::new(1), list);
     // The node's socket accepts datagrams that are never read.
     world.nodes[1].datagrams().bind(PORT).expect("room");
     world.run(Duration::from_secs(200), |now, nodes| {

@@ -6,7 +6,7 @@ mod notify;
 mod output;
 mod proof;
 
-use crate::config::{Config, Sizes};
+use crate::config::{CoapConfig, Sizes};
 use crate::exchange::{Exchange, Handle, PeerEstimate, Slot, State, Ticket, place};
 use crate::info::{Failure, Info, Stats};
 use crate::message::{Code, Header, Kind, Message, Token, WriteError, Writer};
@@ -84,7 +84,7 @@ const HESITATION: Duration = Duration::from_millis(500);
 /// and all else that the caller needs to reach it. Its hash is part of the proof of a peer's
 /// address.
 pub struct Endpoint<K: Copy + Eq, S: Sizes> {
-    config: Config,
+    config: CoapConfig,
     random: Random,
     /// `None` until the first is drawn.
     message_id: Option<u16>,
@@ -101,7 +101,7 @@ pub struct Endpoint<K: Copy + Eq, S: Sizes> {
 
 impl<K: Copy + Eq + Hash, S: Sizes> Endpoint<K, S> {
     /// Creates an idle endpoint.
-    pub const fn new(config: Config) -> Self {
+    pub const fn new(config: CoapConfig) -> Self {
         let config = config.clamped();
         Endpoint {
             random: Random::new(config.seed, DICE),
@@ -306,7 +306,7 @@ impl<K: Copy + Eq + Hash, S: Sizes> Endpoint<K, S> {
         if self.hold.is_some_and(|until| until <= now) {
             self.hold = None;
         }
-        let Config { rto, max_retransmit, lifetimes, .. } = self.config;
+        let CoapConfig { rto, max_retransmit, lifetimes, .. } = self.config;
         let mut timeouts = 0;
         let due = |exchange: &Exchange<K>| exchange.is_timed() && exchange.due <= now;
         for slot in self.requests.as_mut_slice() {
@@ -397,7 +397,7 @@ fn estimate_of<K: Copy + Eq>(
 impl<K: Copy + Eq + Hash, S: Sizes> Endpoint<K, S> {
     /// Returns the first timeout of a message to `peer`, with `running` others outstanding.
     fn first_timeout(&mut self, now: Instant, peer: K, running: u8) -> Duration {
-        let Config { rto, ack_timeout, .. } = self.config;
+        let CoapConfig { rto, ack_timeout, .. } = self.config;
         let known = estimate_of(now, self.peers.as_mut_slice(), peer);
         rto::first(rto, ack_timeout, known, now, running, &mut self.random)
     }

@@ -5,7 +5,7 @@
 //!
 //! The value of that option is a keyed hash of the peer and of the time, so no state is kept for
 //! peers that have not answered it. A proven peer stays so while one of its exchanges is stored
-//! ([`Config::lifetimes`](crate::Config::lifetimes)).
+//! ([`CoapConfig::lifetimes`](crate::CoapConfig::lifetimes)).
 
 use super::{DICE, Endpoint, RespondError};
 use crate::config::Sizes;

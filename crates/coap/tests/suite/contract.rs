@@ -79,7 +79,7 @@ impl Subject for Both {
 
     fn fresh(seed: u64) -> Self {
         let rto = [Rto::Plain, Rto::Cocoa, Rto::CocoaAsMeasured][seed as usize % 3];
-        let config = Config {
+        let config = CoapConfig {
             rto,
             ack_timeout: Duration::from_millis(seed % 4 * 700),
             max_retransmit: (seed % 6) as u8,
@@ -90,7 +90,7 @@ impl Subject for Both {
                 Duration::from_secs(1 + seed % 9 * 9),
                 Duration::from_secs(1 + seed % 5 * 9),
             ),
-            ..Config::new(seed)
+            ..CoapConfig::new(seed)
         };
         let end = Endpoint::new(config);
         Both { end, handle: None, ticket: None, last: Vec::new() }

@@ -393,7 +393,7 @@ fn the_expected_time_of_a_response_follows_the_round_trips() {
 // trip.
 #[test]
 fn answers_to_what_is_not_confirmable_are_no_round_trips() {
-    let mut client = Endpoint::new(Config { rto: Rto::Cocoa, ..Config::new(1) });
+    let mut client = Endpoint::new(CoapConfig { rto: Rto::Cocoa, ..CoapConfig::new(1) });
     for n in 0..20 {
         let now = at(n * 20_000);
         let delivery = Delivery::NonConfirmable;
@@ -410,7 +410,7 @@ fn answers_to_what_is_not_confirmable_are_no_round_trips() {
 // draft-ietf-core-cocoa-03, §4.2
 #[test]
 fn cocoa_learns_from_round_trips() {
-    let mut client = Endpoint::new(Config { rto: Rto::Cocoa, ..Config::new(1) });
+    let mut client = Endpoint::new(CoapConfig { rto: Rto::Cocoa, ..CoapConfig::new(1) });
     let mut server = end(2);
     let mut timeout = ms(0);
     for n in 1..30 {

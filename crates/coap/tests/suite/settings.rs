@@ -4,8 +4,8 @@ use crate::common::*;
 use kinglet_coap::*;
 use kinglet_time::Instant;
 
-fn with_config(change: impl FnOnce(&mut Config)) -> End {
-    let mut config = Config::new(1);
+fn with_config(change: impl FnOnce(&mut CoapConfig)) -> End {
+    let mut config = CoapConfig::new(1);
     change(&mut config);
     Endpoint::new(config)
 }

@@ -9,7 +9,7 @@ mod transmit;
 
 pub use receive::Indication;
 
-use crate::config::{Config, Csma};
+use crate::config::{Csma, MacConfig};
 use crate::csma::Backoff;
 use crate::delivery_method::{DeliveryMethod, TableFull};
 use crate::link::{Link, Neighbour, Neighbours};
@@ -113,7 +113,7 @@ pub struct Info {
 
 /// A MAC; see the crate's documentation for the loop around it.
 pub struct Mac<S: Sizes> {
-    pub(crate) config: Config<()>,
+    pub(crate) config: MacConfig<()>,
     pub(crate) key: KeyOf<S>,
     pub(crate) capabilities: Capabilities,
     pub(crate) random: Random,
@@ -181,8 +181,8 @@ impl Header<'_> {
 impl<S: Sizes> Mac<S> {
     /// Creates a MAC for a radio with these capabilities. `seed` determines its random numbers;
     /// devices must have different ones. Impossible values of `config` are replaced by the nearest
-    /// possible ones (see [`Config::check`]).
-    pub const fn new(config: Config<KeyOf<S>>, capabilities: Capabilities, seed: u64) -> Self {
+    /// possible ones (see [`MacConfig::check`]).
+    pub const fn new(config: MacConfig<KeyOf<S>>, capabilities: Capabilities, seed: u64) -> Self {
         let (mut config, key) = (config.unsecured().clamped(), config.security);
         config.csl = match config.csl {
             Some(csl) if S::Listening::SLEEPS => Some(csl.clamped()),
@@ -218,7 +218,7 @@ impl<S: Sizes> Mac<S> {
 
     /// Returns the filter to set in the radio before the first command.
     pub const fn filter(&self) -> Filter {
-        let Config { pan_id, short, extended, .. } = self.config;
+        let MacConfig { pan_id, short, extended, .. } = self.config;
         Filter { pan_id: pan_id.0, short, extended }
     }
 
@@ -538,9 +538,9 @@ impl<S: Sizes> Mac<S> {
     }
 
     /// Sets the parent for data requests, or `None`. If the device samples the channel
-    /// ([`Sampled`](crate::Sampled), with [`Config::csl`]), sampling begins as soon as the parent
-    /// knows of it, or ends. Returns whether sampling is used: it may not be configured, or the
-    /// radio may lack scheduled commands.
+    /// ([`Sampled`](crate::Sampled), with [`MacConfig::csl`]), sampling begins as soon as the
+    /// parent knows of it, or ends. Returns whether sampling is used: it may not be configured, or
+    /// the radio may lack scheduled commands.
     pub fn set_parent(&mut self, now: Instant, parent: Option<Address>) -> bool {
         let samples = self.listening.set_parent(now, &self.config, self.capabilities, parent);
         self.queue_sync(now);
@@ -672,7 +672,7 @@ impl<S: Sizes> Mac<S> {
     }
 
     /// Returns the configuration in force, except the key.
-    pub const fn config(&self) -> &Config<()> {
+    pub const fn config(&self) -> &MacConfig<()> {
         &self.config
     }
 

@@ -42,7 +42,7 @@ fn without_scheduling_the_acknowledgement_goes_as_soon_as_possible() {
 #[test]
 fn an_acknowledgement_goes_before_a_frame_that_is_ready() {
     let csma_params = kinglet_radio::CsmaParams { min_be: 0, ..Default::default() };
-    let mut mac = mac(Config { csma_params, ..config() }, Capabilities::NONE, 1);
+    let mut mac = mac(MacConfig { csma_params, ..config() }, Capabilities::NONE, 1);
     put(&mut mac, T0, request(1)).unwrap();
     receive(&mut mac, T0, &data_frame(PEER, ME, 3, true)).unwrap();
     assert_eq!(mac.poll_radio(T0).unwrap().frame, ack_frame(3, false));

@@ -41,7 +41,7 @@ fn the_sequence_of_backoffs_of_one_device_is_uniform_too() {
 fn each_busy_channel_doubles_the_range_up_to_max_be_and_the_fifth_ends_the_attempt() {
     let mut longest = [0; 5];
     for seed in 0..2_000 {
-        let once = Config { max_frame_retries: 0, ..config() };
+        let once = MacConfig { max_frame_retries: 0, ..config() };
         let (mut mac, mut now) = (mac(once, all(), seed), T0);
         put(&mut mac, now, request(9)).unwrap();
         for nb in 0..5 {
@@ -62,7 +62,7 @@ fn each_busy_channel_doubles_the_range_up_to_max_be_and_the_fifth_ends_the_attem
 #[test]
 fn configured_csma_parameters_are_used() {
     let csma_params = CsmaParams { min_be: 0, max_be: 3, max_backoffs: 0 };
-    let once = Config { csma_params, max_frame_retries: 0, ..config() };
+    let once = MacConfig { csma_params, max_frame_retries: 0, ..config() };
     let (mut mac, mut now) = (mac(once, all(), 1), T0);
     put(&mut mac, now, request(0)).unwrap();
     assert_eq!(mac.deadline(), None, "2^0 - 1 units: no backoff at all");
@@ -75,7 +75,7 @@ fn configured_csma_parameters_are_used() {
 #[test]
 fn a_channel_that_cannot_be_won_costs_an_attempt_but_no_retry_delay() {
     let retry_delay_max = Duration::from_secs(1);
-    let (mut mac, mut now) = (mac(Config { retry_delay_max, ..config() }, all(), 4), T0);
+    let (mut mac, mut now) = (mac(MacConfig { retry_delay_max, ..config() }, all(), 4), T0);
     put(&mut mac, now, request(9)).unwrap();
     let attempts = u32::from(config().max_frame_retries) + 1;
     for _ in 0..attempts * 5 {
@@ -102,7 +102,7 @@ fn the_radio_keeps_listening_during_software_backoff() {
 
 #[test]
 fn hardware_csma_is_one_command_without_backoff_of_the_mac() {
-    let once = Config { csma: Csma::Hardware, max_frame_retries: 0, ..config() };
+    let once = MacConfig { csma: Csma::Hardware, max_frame_retries: 0, ..config() };
     let mut mac = mac(once, all(), 3);
     put(&mut mac, T0, request(1)).unwrap();
     assert_eq!(mac.deadline(), None);
@@ -120,7 +120,7 @@ fn hardware_csma_is_one_command_without_backoff_of_the_mac() {
 fn hardware_csma_without_the_capability_is_done_in_software() {
     let capabilities = Capabilities::AUTO_ACK | Capabilities::ACK_WAIT;
     let (mut mac, mut now) =
-        (mac(Config { csma: Csma::Hardware, ..config() }, capabilities, 3), T0);
+        (mac(MacConfig { csma: Csma::Hardware, ..config() }, capabilities, 3), T0);
     put(&mut mac, now, request(1)).unwrap();
     let (command, _) = submitted(&mut mac, &mut now);
     assert!(matches!(command, Command::Transmit { access: Access::Cca, .. }));
@@ -167,7 +167,7 @@ fn tinyos_waits_long_first_and_then_shortly_until_its_bound_ends_the_attempt() {
     for seed in 0..2_000 {
         // The radio could only do another backoff by itself, so the MAC does it.
         let csma = Csma::Hardware;
-        let config = Config { csma, max_frame_retries: 1, ..config() }.unsecured();
+        let config = MacConfig { csma, max_frame_retries: 1, ..config() }.unsecured();
         let (mut mac, mut now) = (Mac::<Patient>::new(config, all(), seed), T0);
         assert!(mac.poll_radio(now).is_some(), "it listens");
         mac.enqueue(now, request(9), |_| 4).unwrap();
@@ -189,7 +189,7 @@ fn tinyos_waits_long_first_and_then_shortly_until_its_bound_ends_the_attempt() {
 #[test]
 fn retries_are_as_many_as_are_configured() {
     for max_frame_retries in [0, 1, 3, 5, 7, 15] {
-        let (mut mac, mut now) = (mac(Config { max_frame_retries, ..config() }, all(), 1), T0);
+        let (mut mac, mut now) = (mac(MacConfig { max_frame_retries, ..config() }, all(), 1), T0);
         put(&mut mac, now, request(9)).unwrap();
         for _ in 0..=max_frame_retries {
             assert_eq!(mac.poll_outcome(now), None);

@@ -24,7 +24,7 @@ impl Sizes for Asking {
     type Backoff = Exponential;
 }
 
-const SLEEPY: Config = Config {
+const SLEEPY: MacConfig = MacConfig {
     short: 1,
     rx_on_when_idle: false,
     csl: Some(Csl {
@@ -32,7 +32,7 @@ const SLEEPY: Config = Config {
         drift_ppm: 40,
         sync_interval: Duration::from_secs(20),
     }),
-    ..Config::DEFAULT
+    ..MacConfig::DEFAULT
 };
 
 fn first_command<S: Sizes>(mac: &mut Mac<S>) -> Command {

@@ -30,7 +30,7 @@ const SIEGES: u32 = 20;
 pub(super) fn device(short: u16, security: Option<Security>) -> Device {
     let [high, low] = short.to_be_bytes();
     let extended = [2, 0, 0, 0, 0, 1, high, low];
-    let config = Config { short, extended, security, ..config() };
+    let config = MacConfig { short, extended, security, ..config() };
     let mut mac = Mac::new(config, able(), short.into());
     mac.set_wake(Some(WAKE)).unwrap();
     while poll(&mut mac, T0).is_some() {}

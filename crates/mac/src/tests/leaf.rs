@@ -6,12 +6,12 @@ use DataRequestOutcome::{NoAck, NothingPending, Received, TimedOut};
 const ME: Address = Address::Short(1);
 const PENDING: Ack = Ack::Received { frame_pending: true };
 
-fn leaf_config() -> Config {
-    Config { rx_on_when_idle: false, ..config() }
+fn leaf_config() -> MacConfig {
+    MacConfig { rx_on_when_idle: false, ..config() }
 }
 
 /// Returns a leaf whose radio is off already.
-fn leaf(config: Config, capabilities: Capabilities) -> TestMac {
+fn leaf(config: MacConfig, capabilities: Capabilities) -> TestMac {
     let mut mac = Mac::new(config, capabilities, 1);
     assert_eq!(commands(&mut mac, T0), [Command::Off]);
     mac
@@ -27,7 +27,7 @@ fn is_receive(command: &Command) -> bool {
 }
 
 /// Returns a leaf whose radio has the data request.
-fn asking(config: Config, now: &mut Instant) -> TestMac {
+fn asking(config: MacConfig, now: &mut Instant) -> TestMac {
     let mut mac = leaf(config, all());
     mac.request_data(*now, PEER).unwrap();
     *now = mac.deadline().unwrap_or(*now);
@@ -40,7 +40,7 @@ fn asking(config: Config, now: &mut Instant) -> TestMac {
 }
 
 /// Returns a leaf whose parent has announced a frame.
-fn waiting(config: Config, now: &mut Instant) -> TestMac {
+fn waiting(config: MacConfig, now: &mut Instant) -> TestMac {
     let mut mac = asking(config, now);
     transmitted(&mut mac, *now, PENDING);
     assert_eq!(commands(&mut mac, *now), []);
@@ -67,7 +67,7 @@ fn a_data_request_is_a_command_of_one_octet_that_asks_for_an_acknowledgement() {
 
 #[test]
 fn the_radio_is_off_in_backoffs_and_after_each_attempt() {
-    let config = Config { retry_delay_max: Duration::from_millis(40), ..leaf_config() };
+    let config = MacConfig { retry_delay_max: Duration::from_millis(40), ..leaf_config() };
     let (mut mac, mut now) = (leaf(config, all()), T0);
     put(&mut mac, now, request(1)).unwrap();
     for _ in 0..4 {
@@ -148,7 +148,7 @@ fn frames_of_others_and_to_all_do_not_end_the_window() {
 fn the_window_closes_when_its_time_is_up() {
     let timeout = Duration::from_millis(7);
     let mut now = T0;
-    let mut mac = waiting(Config { data_request_timeout: timeout, ..leaf_config() }, &mut now);
+    let mut mac = waiting(MacConfig { data_request_timeout: timeout, ..leaf_config() }, &mut now);
     assert_eq!(mac.deadline(), Some(now + timeout));
     mac.handle_deadline(now + timeout);
     assert_eq!(commands(&mut mac, now + timeout), [Command::Off]);
@@ -158,7 +158,7 @@ fn the_window_closes_when_its_time_is_up() {
 #[test]
 fn in_a_burst_each_frame_that_promises_another_opens_the_window_again() {
     let indirect = Indirect { burst: true, ..Indirect::DEFAULT };
-    let config = Config { indirect, ..leaf_config() };
+    let config = MacConfig { indirect, ..leaf_config() };
     let mut now = T0;
     let mut mac = waiting(config, &mut now);
     for sequence in 0..3 {

@@ -219,7 +219,7 @@ const CHANNELS: [u8; 4] = [11, 15, 20, 26];
 /// Returns a device whose neighbours hop over these channels, and such a neighbour.
 fn on_channels(first: Duration, drift: i64) -> (Sender, Sleeping) {
     let channels = CHANNELS.iter().fold(0, |set, channel| set | 1 << (channel - 11));
-    let mut mac = Mac::new(Config { channel: channel(26), ..config() }.unsecured(), able(), 1);
+    let mut mac = Mac::new(MacConfig { channel: channel(26), ..config() }.unsecured(), able(), 1);
     mac.set_wake(Some(Wake { sleeps: true, channels, ..Wake::DEFAULT })).unwrap();
     let neighbour = Sleeping { channels, channel: channel(15), ..Sleeping::new(T0 + first, drift) };
     (Sender { mac, now: T0 }, neighbour)

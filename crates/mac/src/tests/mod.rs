@@ -48,8 +48,8 @@ fn all() -> Capabilities {
         | Capabilities::SCHEDULED
 }
 
-fn config() -> Config {
-    Config { short: 1, extended: [2, 0, 0, 0, 0, 0, 0, 1], ..Config::DEFAULT }
+fn config() -> MacConfig {
+    MacConfig { short: 1, extended: [2, 0, 0, 0, 0, 0, 0, 1], ..MacConfig::DEFAULT }
 }
 
 /// Returns the position of the payload of a data frame.
@@ -61,7 +61,7 @@ fn payload(indication: Option<Indication>) -> core::ops::Range<usize> {
 }
 
 /// Returns a MAC whose radio listens already.
-fn mac(config: Config, capabilities: Capabilities, seed: u64) -> TestMac {
+fn mac(config: MacConfig, capabilities: Capabilities, seed: u64) -> TestMac {
     let mut mac = Mac::new(config, capabilities, seed);
     let first = mac.poll_radio(T0).map(|submission| submission.command);
     assert!(matches!(first, Some(Command::Receive { start: Start::Asap, until: None, .. })));

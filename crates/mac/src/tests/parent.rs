@@ -30,8 +30,8 @@ fn indirect(token: u32) -> TxRequest {
     TxRequest { dst: CHILD, class: Class::Indirect, ..request(token) }
 }
 
-fn with(indirect: Indirect) -> Config {
-    Config { indirect, retry_delay_max: Duration::from_secs(1), ..config() }
+fn with(indirect: Indirect) -> MacConfig {
+    MacConfig { indirect, retry_delay_max: Duration::from_secs(1), ..config() }
 }
 
 /// Returns the destination of the next frame that is submitted.
@@ -241,7 +241,7 @@ fn an_indirect_frame_does_not_preempt_another() {
 #[test]
 fn every_frame_has_one_outcome_also_when_frames_are_preempted() {
     let settings = Indirect { preempt: true, max_retries: 1, ..Indirect::DEFAULT };
-    let config = Config { retry_delay_max: Duration::from_millis(2), ..with(settings) };
+    let config = MacConfig { retry_delay_max: Duration::from_millis(2), ..with(settings) };
     let (mut mac, mut now) = (mac(config, all(), 3), T0);
     let (mut ended, mut token) = (Vec::new(), 0);
     for round in 0..2_000u32 {

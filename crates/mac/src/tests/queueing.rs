@@ -69,10 +69,10 @@ fn the_header_that_most_frames_have_is_written_as_any_header_is() {
     let security = Security { key: Key([0; 16]), eui64_prefix: [0; 6], first_counter: 0 };
     for (usual, config) in [
         (true, config()),
-        (true, Config { short: 0x1234, pan_id: PanId(0xfedc), ..config() }),
-        (false, Config { short: 0xfffe, ..config() }),
-        (false, Config { reserved_security: 7, ..config() }),
-        (true, Config { security: Some(security), ..config() }),
+        (true, MacConfig { short: 0x1234, pan_id: PanId(0xfedc), ..config() }),
+        (false, MacConfig { short: 0xfffe, ..config() }),
+        (false, MacConfig { reserved_security: 7, ..config() }),
+        (true, MacConfig { security: Some(security), ..config() }),
     ] {
         let mac = mac(config, all(), 7);
         for (dst, is_short) in [
@@ -108,7 +108,7 @@ fn the_header_that_most_frames_have_is_written_as_any_header_is() {
 
 #[test]
 fn a_device_without_short_address_uses_its_extended_one() {
-    let mac = mac(Config { short: 0xffff, ..config() }, all(), 1);
+    let mac = mac(MacConfig { short: 0xffff, ..config() }, all(), 1);
     assert_eq!(mac.max_payload(PEER), 110);
     assert_eq!(mac.max_payload(Address::Extended([1; 8])), 104);
 }
@@ -116,14 +116,14 @@ fn a_device_without_short_address_uses_its_extended_one() {
 #[test]
 fn reserved_octets_are_on_the_air_and_do_not_reach_the_receiver() {
     for reserved in 7..=100 {
-        let config = Config { reserved_security: reserved, ..config() };
+        let config = MacConfig { reserved_security: reserved, ..config() };
         assert_eq!(config.check(), Ok(()));
         let (mut sender, mut now) = (mac(config, all(), 1), T0);
         assert_eq!(sender.max_payload(PEER), 116 - usize::from(reserved));
         put(&mut sender, now, request(1)).unwrap();
         let (_, frame) = submitted(&mut sender, &mut now);
         assert_eq!(frame.len(), 9 + usize::from(reserved) + 4);
-        let mut receiver = mac(Config { short: 2, ..config }, all(), 2);
+        let mut receiver = mac(MacConfig { short: 2, ..config }, all(), 2);
         let indication = receive(&mut receiver, now, &frame).unwrap();
         assert_eq!(&frame[payload(indication)], b"data");
     }
@@ -132,19 +132,19 @@ fn reserved_octets_are_on_the_air_and_do_not_reach_the_receiver() {
 #[test]
 fn impossible_configurations_are_named_and_clamped() {
     for reserved in [1, 6, 101] {
-        let wrong = Config { reserved_security: reserved, ..config() };
+        let wrong = MacConfig { reserved_security: reserved, ..config() };
         assert_eq!(wrong.check(), Err(ConfigError::ReservedSecurity));
     }
-    let wrong = Config { reserved_security: 3, max_frame_retries: 17, ..config() };
+    let wrong = MacConfig { reserved_security: 3, max_frame_retries: 17, ..config() };
     let mac = mac(wrong, all(), 1);
     assert_eq!((mac.config().reserved_security, mac.config().max_frame_retries), (7, 15));
     assert_eq!(
-        Config { max_frame_retries: 16, ..config() }.check(),
+        MacConfig { max_frame_retries: 16, ..config() }.check(),
         Err(ConfigError::MaxFrameRetries)
     );
     let csma_params = kinglet_radio::CsmaParams { min_be: 6, ..Default::default() };
-    assert_eq!(Config { csma_params, ..config() }.check(), Err(ConfigError::CsmaParams));
-    assert_eq!(Config::DEFAULT.check(), Ok(()));
+    assert_eq!(MacConfig { csma_params, ..config() }.check(), Err(ConfigError::CsmaParams));
+    assert_eq!(MacConfig::DEFAULT.check(), Ok(()));
 }
 
 #[test]

@@ -47,7 +47,7 @@ fn frames_for_the_broadcast_pan_are_taken() {
 
 #[test]
 fn a_device_without_short_address_does_not_answer_to_one() {
-    let mut mac = mac(Config { short: 0xfffe, ..config() }, all(), 1);
+    let mut mac = mac(MacConfig { short: 0xfffe, ..config() }, all(), 1);
     let frame = data_frame(PEER, Address::Short(0xfffe), 1, true);
     assert_eq!(receive(&mut mac, T0, &frame), Err(Discard::OtherDestination));
     assert!(receive(&mut mac, T0, &data_frame(PEER, Address::BROADCAST, 2, false)).is_ok());
@@ -206,7 +206,7 @@ fn only_what_needs_nothing_else_takes_the_plain_path() {
     assert_eq!(mac(with_key(), all(), 1).plain(&frame, -60, 200), None);
 }
 
-fn with_key() -> Config {
+fn with_key() -> MacConfig {
     let security = Security { key: Key([0; 16]), eui64_prefix: [0; 6], first_counter: 0 };
-    Config { security: Some(security), ..config() }
+    MacConfig { security: Some(security), ..config() }
 }

@@ -11,7 +11,7 @@ fn secured(short: u16) -> TestMac {
     let extended = [2, 0, 0, 0, 0, 1, high, low];
     let key = Key([7; 16]);
     let security = Some(Security { key, eui64_prefix: [2, 0, 0, 0, 0, 0], first_counter: 0 });
-    mac(Config { short, extended, security, ..config() }, all(), u64::from(short))
+    mac(MacConfig { short, extended, security, ..config() }, all(), u64::from(short))
 }
 
 /// Returns a data request of [`CHILD`], and its parent, which has received it at [`T0`].
@@ -131,7 +131,7 @@ fn sampling_leaf() -> (TestMac, Instant, Vec<u8>) {
     let period = Duration::from_secs(1);
     let csl = Some(Csl { period, drift_ppm: 40, sync_interval: Duration::from_secs(10) });
     let security = secured(1).key;
-    let config = Config { csl, rx_on_when_idle: false, security, ..config() };
+    let config = MacConfig { csl, rx_on_when_idle: false, security, ..config() };
     let mut leaf = TestMac::new(config, all(), 1);
     assert_eq!(leaf.poll_radio(T0).map(|s| s.command), Some(Command::Off));
     assert!(leaf.set_parent(T0, Some(PEER)));

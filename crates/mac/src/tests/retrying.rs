@@ -24,7 +24,7 @@ fn a_frame_is_sent_four_times_by_default_and_then_has_one_outcome() {
 fn the_retry_delay_is_uniform_from_0_to_d_in_addition_to_csma_backoff() {
     let d = Duration::from_millis(40);
     let csma_params = kinglet_radio::CsmaParams { min_be: 0, ..Default::default() };
-    let config = Config { retry_delay_max: d, csma_params, ..config() };
+    let config = MacConfig { retry_delay_max: d, csma_params, ..config() };
     let mut waits: Vec<u64> = Vec::new();
     for seed in 0..4_000 {
         let (mut mac, mut now) = (mac(config, all(), seed), T0);
@@ -41,7 +41,7 @@ fn the_retry_delay_is_uniform_from_0_to_d_in_addition_to_csma_backoff() {
 
 #[test]
 fn a_busy_channel_and_a_first_transmission_wait_for_no_retry_delay() {
-    let config = Config { retry_delay_max: Duration::from_secs(60), ..config() };
+    let config = MacConfig { retry_delay_max: Duration::from_secs(60), ..config() };
     for seed in 0..50 {
         let (mut mac, mut now) = (mac(config, all(), seed), T0);
         put(&mut mac, now, request(0)).unwrap();
@@ -102,7 +102,7 @@ fn send(mac: &mut TestMac, now: &mut Instant, frames: u32, lost: bool) {
 #[test]
 fn the_adaptive_delay_grows_from_nothing_while_repetitions_fail() {
     let d = Duration::from_millis(40);
-    let adaptive = Config { retry_delay_max: d, adaptive_retry_delay: true, ..config() };
+    let adaptive = MacConfig { retry_delay_max: d, adaptive_retry_delay: true, ..config() };
     let (mut mac, mut now) = (mac(adaptive, all(), 1), T0);
     send(&mut mac, &mut now, 100, false);
     assert_eq!(mac.info().retry_delay_max, Duration::ZERO);
@@ -132,8 +132,8 @@ fn the_adaptive_delay_is_longest_before_a_frame_is_given_up() {
         min_be: 0,
         ..Indirect::DEFAULT
     };
-    let retry = Config { retry_delay_max: d, adaptive_retry_delay: true, ..config() };
-    let config = Config { csma_params, indirect, ..retry };
+    let retry = MacConfig { retry_delay_max: d, adaptive_retry_delay: true, ..config() };
+    let config = MacConfig { csma_params, indirect, ..retry };
     // Longest waits before the three retries.
     let waits = |class| {
         let mut longest = [Duration::ZERO; 3];
@@ -159,7 +159,7 @@ fn the_adaptive_delay_is_longest_before_a_frame_is_given_up() {
 fn losses_on_a_weak_link_do_not_increase_the_retry_delay() {
     let d = Duration::from_millis(40);
     for (rssi_dbm, grows) in [(-80, true), (-90, false)] {
-        let adaptive = Config { retry_delay_max: d, adaptive_retry_delay: true, ..config() };
+        let adaptive = MacConfig { retry_delay_max: d, adaptive_retry_delay: true, ..config() };
         let (mut mac, mut now) = (mac(adaptive, all(), 1), T0);
         let mut frame = data_frame(PEER, Address::Short(1), 9, false);
         let len = frame.len() as u8;
@@ -253,7 +253,7 @@ fn etx_counts_transmissions_per_delivered_frame() {
 
 #[test]
 fn a_lost_frame_counts_twice_its_transmissions_and_after_silence_only_a_delivered_one_counts() {
-    let config = Config { max_frame_retries: 15, ..config() };
+    let config = MacConfig { max_frame_retries: 15, ..config() };
     let (mut mac, mut now) = (mac(config, all(), 1), T0);
     let etx = |mac: &TestMac| mac.link(PEER).unwrap().etx_x128().unwrap();
     for _ in 0..6 {
@@ -291,8 +291,12 @@ fn unanswered(mac: &mut TestMac, now: &mut Instant) -> (u8, Duration) {
 fn a_silent_neighbour_gets_two_attempts_without_delay_until_it_is_heard() {
     let d = Duration::from_millis(40);
     for adaptive_retry_delay in [false, true] {
-        let config =
-            Config { max_frame_retries: 15, retry_delay_max: d, adaptive_retry_delay, ..config() };
+        let config = MacConfig {
+            max_frame_retries: 15,
+            retry_delay_max: d,
+            adaptive_retry_delay,
+            ..config()
+        };
         let (mut mac, mut now) = (mac(config, all(), 1), T0);
         for round in 0..2 {
             for _ in 0..6 {
@@ -318,7 +322,7 @@ fn a_silent_neighbour_gets_two_attempts_without_delay_until_it_is_heard() {
 
 #[test]
 fn a_silent_neighbour_never_gets_more_attempts_than_others() {
-    let config = Config { max_frame_retries: 0, ..config() };
+    let config = MacConfig { max_frame_retries: 0, ..config() };
     let (mut mac, mut now) = (mac(config, all(), 1), T0);
     (0..99).for_each(|_| assert_eq!(unanswered(&mut mac, &mut now).0, 1));
     assert_eq!(mac.link(PEER).unwrap().lost, 99);

@@ -23,7 +23,7 @@ impl Leaf {
     fn new(drift_ppm: u16) -> Self {
         let csl = Some(Csl { period: PERIOD, drift_ppm, sync_interval: Duration::from_secs(50) });
         let mut mac = TestMac::new(
-            Config { csl, rx_on_when_idle: false, ..config() },
+            MacConfig { csl, rx_on_when_idle: false, ..config() },
             all(),
             drift_ppm.into(),
         );

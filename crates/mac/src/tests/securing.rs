@@ -8,10 +8,10 @@ fn security(first_counter: u32) -> Option<Security> {
     Some(Security { key: Key([7; 16]), eui64_prefix: [2, 0, 0, 0, 0, 0], first_counter })
 }
 
-fn with_key(short: u16, first_counter: u32) -> Config {
+fn with_key(short: u16, first_counter: u32) -> MacConfig {
     let [.., high, low] = u32::from(short).to_be_bytes();
     let extended = [2, 0, 0, 0, 0, 1, high, low];
-    Config { short, extended, security: security(first_counter), ..config() }
+    MacConfig { short, extended, security: security(first_counter), ..config() }
 }
 
 fn secured(short: u16, first_counter: u32) -> TestMac {
@@ -52,7 +52,7 @@ fn a_secured_frame_hides_its_payload_and_is_opened_by_who_has_the_key() {
     assert_ne!(&frame[15..19], b"data");
     assert_eq!(opened(&mut to, now, &frame), Ok(b"data".to_vec()));
     assert_eq!(to.stats().received, 1);
-    let mut other = Config { short: 2, security: security(0), ..config() };
+    let mut other = MacConfig { short: 2, security: security(0), ..config() };
     other.security.as_mut().unwrap().key = Key([8; 16]);
     let mut stranger = mac(other, all(), 2);
     assert_eq!(opened(&mut stranger, now, &frame), Err(Discard::BadMic));
@@ -324,7 +324,7 @@ fn data_requests_and_empty_frames_are_secured_and_known_again() {
 fn each_attempt_to_announce_the_time_is_secured_again() {
     let period = Duration::from_secs(1);
     let csl = Some(Csl { period, drift_ppm: 40, sync_interval: Duration::from_secs(10) });
-    let config = Config { csl, rx_on_when_idle: false, ..with_key(1, 0) };
+    let config = MacConfig { csl, rx_on_when_idle: false, ..with_key(1, 0) };
     let (mut leaf, mut parent) = (TestMac::new(config, all(), 1), secured(2, 0));
     let mut now = T0;
     assert_eq!(leaf.poll_radio(now).map(|s| s.command), Some(Command::Off));
@@ -475,7 +475,7 @@ fn a_radio_that_cannot_secure_frames_is_given_none() {
 
 #[test]
 fn a_plan_without_security_has_no_place_for_a_key_and_takes_no_secured_frame() {
-    let plain = mac(Config { short: 2, ..config() }, all(), 1);
+    let plain = mac(MacConfig { short: 2, ..config() }, all(), 1);
     let mut none: Mac<With<()>> = Mac::new(with_key(2, 0).unsecured(), all(), 1);
     assert_eq!(none.max_payload(PEER), plain.max_payload(PEER));
     let (_, mut frame) = first_frame::<CcmStar<Sliced, [PeerCounter; 4]>>(all());
@@ -491,7 +491,7 @@ fn a_plan_without_security_has_no_place_for_a_key_and_takes_no_secured_frame() {
 fn a_sleeping_device_recognises_a_repetition_with_another_counter() {
     for (sleeps, second) in [(true, Err(Discard::Duplicate)), (false, Ok(b"data".to_vec()))] {
         let mut from = secured(1, 0);
-        let config = Config { rx_on_when_idle: !sleeps, ..with_key(2, 0) };
+        let config = MacConfig { rx_on_when_idle: !sleeps, ..with_key(2, 0) };
         let (mut to, mut now) = (Mac::new(config, all(), 2), T0);
         from.set_pending(now, 2, true).unwrap();
         assert!(from.poll_radio(now).is_some(), "the radio is notified");

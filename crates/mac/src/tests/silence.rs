@@ -6,7 +6,7 @@ use kinglet_radio::{CsmaParams, time_limit};
 const ME: Address = Address::Short(1);
 const ACKED: Ack = Ack::Received { frame_pending: false };
 const LISTEN: Command =
-    Command::Receive { start: Start::Asap, until: None, channel: Config::DEFAULT.channel };
+    Command::Receive { start: Start::Asap, until: None, channel: MacConfig::DEFAULT.channel };
 
 /// Returns all commands that the MAC submits at once.
 fn commands(mac: &mut TestMac, now: Instant) -> Vec<Command> {
@@ -79,7 +79,7 @@ fn the_event_is_ignored_when_the_transmission_has_been_given_up() {
 #[test]
 fn hardware_csma_has_time_for_its_backoffs() {
     let slow = CsmaParams { min_be: 8, max_be: 8, max_backoffs: 5 };
-    let config = Config { csma: Csma::Hardware, csma_params: slow, ..config() };
+    let config = MacConfig { csma: Csma::Hardware, csma_params: slow, ..config() };
     let (mut mac, mut now) = (mac(config, all(), 3), T0);
     put(&mut mac, now, request(1)).unwrap();
     submitted(&mut mac, &mut now);
@@ -118,7 +118,7 @@ fn an_acknowledgement_timed_in_software_is_not_awaited_for_ever() {
 #[test]
 fn a_scheduled_frame_has_its_time_from_the_instant_that_it_is_for() {
     let csl = Csl { period: T0 - Instant::ZERO, drift_ppm: 40, sync_interval: T0 - Instant::ZERO };
-    let config = Config { csl: Some(csl), rx_on_when_idle: false, ..config() };
+    let config = MacConfig { csl: Some(csl), rx_on_when_idle: false, ..config() };
     let (mut mac, mut now) = (TestMac::new(config, all(), 1), T0);
     assert_eq!(commands(&mut mac, now), [Command::Off]);
     assert!(mac.set_parent(now, Some(PEER)));
@@ -134,7 +134,7 @@ fn a_scheduled_frame_has_its_time_from_the_instant_that_it_is_for() {
 
 #[test]
 fn a_leaf_whose_data_request_is_lost_in_the_radio_sleeps_and_is_notified() {
-    let config = Config { rx_on_when_idle: false, max_frame_retries: 0, ..config() };
+    let config = MacConfig { rx_on_when_idle: false, max_frame_retries: 0, ..config() };
     let (mut mac, mut now) = (TestMac::new(config, all(), 1), T0);
     mac.request_data(now, PEER).unwrap();
     now = mac.deadline().unwrap_or(now);
@@ -164,7 +164,7 @@ fn a_reset_radio_gets_the_pending_addresses_again() {
 fn a_reset_radio_is_configured_before_and_after_the_next_attempt() {
     let csl = Csl { period: T0 - Instant::ZERO, drift_ppm: 40, sync_interval: Duration::MAX };
     let csma = Csma::Hardware;
-    let config = Config { csl: Some(csl), rx_on_when_idle: false, csma, ..config() };
+    let config = MacConfig { csl: Some(csl), rx_on_when_idle: false, csma, ..config() };
     let (mut mac, now) = (TestMac::new(config, all() | Capabilities::SOURCE_MATCH, 1), T0);
     assert!(mac.set_parent(now, Some(PEER)));
     let Some(Command::Transmit { start: Start::At(now), .. }) = commands(&mut mac, now)

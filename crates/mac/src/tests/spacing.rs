@@ -6,7 +6,7 @@ use kinglet_radio::{ACK_PSDU, LIFS, SIFS, TURNAROUND, air_time};
 /// Returns a MAC without backoff, so that it only waits for the spacing.
 fn eager(capabilities: Capabilities) -> TestMac {
     let csma_params = kinglet_radio::CsmaParams { min_be: 0, ..Default::default() };
-    mac(Config { csma_params, ..config() }, capabilities, 1)
+    mac(MacConfig { csma_params, ..config() }, capabilities, 1)
 }
 
 fn put_octets(mac: &mut TestMac, now: Instant, request: TxRequest, payload_len: usize) {

@@ -127,7 +127,7 @@ fn it_goes_round_the_channels_with_another_one_at_each_wake_up() {
 #[test]
 fn an_always_on_device_hops_too_and_stays_while_a_burst_goes_on() {
     let first = Channel::new(12).unwrap();
-    let config = Config { channel: first, ..config() }.unsecured();
+    let config = MacConfig { channel: first, ..config() }.unsecured();
     let mut mac: Sleeper = Mac::new(config, able(), 1);
     mac.set_wake(Some(Wake { sleeps: false, channels: CHANNELS, ..Wake::DEFAULT })).unwrap();
     let listens = |command| match command {
@@ -160,7 +160,7 @@ fn devices_that_are_switched_on_together_wake_at_different_times() {
     let first = |short: u16| {
         let [high, low] = short.to_be_bytes();
         let extended = [2, 0, 0, 0xff, 0xfe, 0, high, low];
-        let config = Config { short, extended, ..config() }.unsecured();
+        let config = MacConfig { short, extended, ..config() }.unsecured();
         let mut mac: Sleeper = Mac::new(config, able(), 1);
         mac.set_wake(Some(Wake::DEFAULT)).unwrap();
         while poll(&mut mac, T0).is_some() {}

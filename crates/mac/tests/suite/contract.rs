@@ -1,8 +1,8 @@
 //! The MAC keeps the contract of a layer, with any radio and any order of calls.
 
 use kinglet_mac::{
-    Admission, AlwaysOn, ByRadio, CcmStar, Class, Config, Csl, Csma, Exponential, Indirect, Key,
-    KeyOf, Mac, Neighbour, PeerCounter, Polled, RadioUse, Sampled, Samples, Security, Sizes,
+    Admission, AlwaysOn, ByRadio, CcmStar, Class, Csl, Csma, Exponential, Indirect, Key, KeyOf,
+    Mac, MacConfig, Neighbour, PeerCounter, Polled, RadioUse, Sampled, Samples, Security, Sizes,
     Sleeper, Sleepers, Slot, Strobed, Strobing, Submission, Tabled, TinyOs, Token, TxRequest,
     TxState, Wake, Waking,
 };
@@ -24,7 +24,7 @@ const SECURITY: Option<Security> =
 /// Choices of a memory plan other than its lengths.
 trait Choice: Sizes {
     /// Returns the configuration with the key type of the plan.
-    fn config(config: Config) -> Config<KeyOf<Self>>;
+    fn config(config: MacConfig) -> MacConfig<KeyOf<Self>>;
 }
 
 macro_rules! choice {
@@ -39,7 +39,7 @@ macro_rules! choice {
             type Backoff = $backoff;
         }
         impl Choice for $name {
-            fn config(config: Config) -> Config<KeyOf<Self>> {
+            fn config(config: MacConfig) -> MacConfig<KeyOf<Self>> {
                 $config(config)
             }
         }
@@ -54,10 +54,10 @@ choice!(
     Exponential,
     core::convert::identity
 );
-choice!(Plain, AlwaysOn, (), (), Exponential, Config::unsecured);
-choice!(Patient, AlwaysOn, (), (), TinyOs, Config::unsecured);
+choice!(Plain, AlwaysOn, (), (), Exponential, MacConfig::unsecured);
+choice!(Patient, AlwaysOn, (), (), TinyOs, MacConfig::unsecured);
 choice!(Leaf, Polled, (), CcmStar<ByRadio, [PeerCounter; 2]>, TinyOs, core::convert::identity);
-choice!(Parent, AlwaysOn, Sleepers<[Sleeper; SLEEPERS]>, (), Exponential, Config::unsecured);
+choice!(Parent, AlwaysOn, Sleepers<[Sleeper; SLEEPERS]>, (), Exponential, MacConfig::unsecured);
 choice!(
     Asleep,
     Waking<Sampled>,
@@ -103,11 +103,11 @@ fn request(dst: u16, class: Class) -> TxRequest {
 fn sealed_frame(now: Instant, random: &mut Pcg32) -> Vec<u8> {
     let dice = random.next_u32();
     let first_counter = [dice >> 27, dice >> 5, u32::MAX][(dice & 0xff) as usize % 3];
-    let config = Config {
+    let config = MacConfig {
         short: 2 + (dice >> 8 & 3) as u16,
         csma: Csma::Hardware,
         security: SECURITY.map(|security| Security { first_counter, ..security }),
-        ..Config::DEFAULT
+        ..MacConfig::DEFAULT
     };
     let mut peer: Mac<Everything> = Mac::new(config, Capabilities::CSMA, u64::from(dice));
     let filled = peer.enqueue(now, request(1, Class::Data), |room| room.len().min(50));
@@ -200,7 +200,7 @@ impl<P: Choice> Subject for Device<P> {
             | bit(7, Capabilities::SECURES)
             | bit(8, Capabilities::SENSES)
             | bit(8, Capabilities::STROBES);
-        let config = Config {
+        let config = MacConfig {
             short: 1,
             csma: if seed >> 4 & 1 != 0 { Csma::Hardware } else { Csma::Software },
             csma_params: CsmaParams { min_be: (seed % 4) as u8, ..Default::default() },
@@ -222,7 +222,7 @@ impl<P: Choice> Subject for Device<P> {
                 preempt: !seed.is_multiple_of(3),
                 burst: seed % 7 > 3,
             },
-            ..Config::DEFAULT
+            ..MacConfig::DEFAULT
         };
         let mut mac = Mac::<P>::new(P::config(config), capabilities, seed);
         let wake = Wake {

@@ -2,7 +2,7 @@
 //! capabilities or none.
 
 use kinglet_mac::{
-    CcmStar, Class, Config, Csma, Delivery, Exponential, Indication, Key, Mac, Neighbour,
+    CcmStar, Class, Csma, Delivery, Exponential, Indication, Key, Mac, MacConfig, Neighbour,
     PeerCounter, Sampled, Samples, Security, Sizes, Sleeper, Sleepers, Sliced, Slot, Token,
     TxRequest,
 };
@@ -39,12 +39,12 @@ impl Pair {
     fn new(capabilities: Capabilities, csma: Csma, secured: bool, seed: u64) -> Self {
         let security =
             Security { key: Key([9; 16]), eui64_prefix: [0; 6], first_counter: seed as u32 };
-        let config = |short| Config {
+        let config = |short| MacConfig {
             short,
             csma,
             security: Some(security).filter(|_| secured),
             retry_delay_max: Duration::from_millis(40),
-            ..Config::DEFAULT
+            ..MacConfig::DEFAULT
         };
         let macs = [1, 2].map(|n: u16| Mac::new(config(n), capabilities, seed + u64::from(n)));
         let (received, outcomes) = (Vec::new(), Vec::new());

@@ -1,6 +1,6 @@
 //! The mesh satisfies the layer contract, in every role and with any message.
 
-use kinglet_mesh::{Config, Leaf, MAX_LEN, Mesh, Neighbour, Role, Route, Sizes};
+use kinglet_mesh::{Leaf, MAX_LEN, Mesh, MeshConfig, Neighbour, Role, Route, Sizes};
 use kinglet_testkit::contract::{Subject, check};
 use kinglet_time::{Duration, Instant};
 use rand_core::Rng;
@@ -62,7 +62,7 @@ impl Subject for Device {
 
     fn fresh(seed: u64) -> Self {
         let role = [Role::Router, Role::Leaf, Role::BorderRouter, Role::Router, Role::Off];
-        let mut config = Config::new(1, role[(seed % 5) as usize], seed);
+        let mut config = MeshConfig::new(1, role[(seed % 5) as usize], seed);
         config.parent = (seed & 8 != 0).then_some(3);
         config.sleeps = seed & 4 != 0;
         config.noise_floor_dbm = if seed.is_multiple_of(3) { -100 } else { -95 };

@@ -1,7 +1,7 @@
 //! Network data: each node of the mesh gets those of the border router.
 
 use crate::network::{Net, Plan, short};
-use kinglet_mesh::{Change, Config, Discard, MAX_DATA, MAX_LEN, Mesh, Role, Sizes};
+use kinglet_mesh::{Change, Discard, MAX_DATA, MAX_LEN, Mesh, MeshConfig, Role, Sizes};
 use kinglet_time::{Duration, Instant};
 use proptest::prelude::*;
 
@@ -13,7 +13,7 @@ const SPREAD: Duration = Duration::from_secs(120);
 /// A random mesh with a leaf in range of its last router.
 fn with_leaf(routers: usize, more: usize, seed: u64, loss: u32) -> Net {
     let mut net = Net::random(routers, more, seed, loss);
-    let leaf = Config::new(short(routers), Role::Leaf, seed);
+    let leaf = MeshConfig::new(short(routers), Role::Leaf, seed);
     net.nodes.push(Mesh::new(leaf));
     net.alive.push(true);
     net.link(routers - 1, routers, -60, -60);
@@ -41,12 +41,12 @@ proptest! {
             prop_assert!(have(&net, octets), "{octets:?}");
         }
         // The serial number begins again at 0.
-        net.nodes[0] = Mesh::new(Config::new(short(0), Role::BorderRouter, 1));
+        net.nodes[0] = Mesh::new(MeshConfig::new(short(0), Role::BorderRouter, 1));
         prop_assert!(net.nodes[0].announce(net.now, &[5]));
         net.run(SPREAD + LEAF);
         prop_assert!(have(&net, &[5]));
         // A router that restarts has none.
-        net.nodes[1] = Mesh::new(Config::new(short(1), Role::Router, 2));
+        net.nodes[1] = Mesh::new(MeshConfig::new(short(1), Role::Router, 2));
         net.run(SPREAD);
         prop_assert!(have(&net, &[5]));
         for node in 1..=routers {
@@ -87,7 +87,7 @@ fn a_mesh_without_data_sends_no_octet_of_them() {
     assert!(have(&net, &[]));
     assert!(net.changes.iter().all(|(_, change)| *change != Change::Data));
     let mut longest = [0; MAX_LEN];
-    let mut router = Mesh::<Plan>::new(Config::new(1, Role::BorderRouter, 1));
+    let mut router = Mesh::<Plan>::new(MeshConfig::new(1, Role::BorderRouter, 1));
     while router.deadline().unwrap() < Instant::from_secs(10) {
         let now = router.deadline().unwrap();
         router.handle_deadline(now);
@@ -120,7 +120,7 @@ fn messages<S: Sizes>(node: &mut Mesh<S>) -> Vec<Vec<u8>> {
 #[test]
 fn a_node_without_room_ignores_the_data() {
     let now = Instant::from_secs(1);
-    let mut node = Mesh::<Little>::new(Config::new(2, Role::Router, 1));
+    let mut node = Mesh::<Little>::new(MeshConfig::new(2, Role::Router, 1));
     assert_eq!(node.handle_message(now, 1, -60, &ADVERTISEMENT), Ok(()));
     assert_eq!(node.default_next_hop(), Some(1));
     assert_eq!(node.handle_message(now, 1, -60, &DATA), Err(Discard::NotForRole));
@@ -132,7 +132,7 @@ fn a_node_without_room_ignores_the_data() {
 #[test]
 fn a_router_requests_newer_data_once_and_responds_with_its_own() {
     let now = Instant::from_secs(1);
-    let mut node = Mesh::<Plan>::new(Config::new(2, Role::Router, 1));
+    let mut node = Mesh::<Plan>::new(MeshConfig::new(2, Role::Router, 1));
     assert_eq!(node.handle_message(now, 1, -60, &[0x18]), Err(Discard::NotForRole));
     node.handle_message(now, 1, -60, &ADVERTISEMENT).unwrap();
     assert_eq!(messages(&mut node), [[0x18]]);
@@ -153,7 +153,7 @@ fn a_router_requests_newer_data_once_and_responds_with_its_own() {
 #[test]
 fn a_leaf_takes_data_from_its_parent_alone_and_listens_for_them() {
     let mut now = Instant::from_secs(1);
-    let config = Config { parent: Some(1), ..Config::new(9, Role::Leaf, 1) };
+    let config = MeshConfig { parent: Some(1), ..MeshConfig::new(9, Role::Leaf, 1) };
     let mut leaf = Mesh::<Plan>::new(config);
     while leaf.parent().is_none() {
         now = now.max(leaf.deadline().unwrap());
@@ -188,7 +188,7 @@ fn announced_data_fit_into_one_message() {
         type Leaves = <Plan as Sizes>::Leaves;
         type Data = [u8; 255];
     }
-    let mut node = Mesh::<Much>::new(Config::new(2, Role::BorderRouter, 1));
+    let mut node = Mesh::<Much>::new(MeshConfig::new(2, Role::BorderRouter, 1));
     let now = Instant::from_secs(1);
     assert!(!node.announce(now, &[1; MAX_DATA + 1]));
     assert!(node.data().is_empty() && node.announce(now, &[1; MAX_DATA]));

@@ -1,7 +1,7 @@
 //! Whole meshes over a lossy medium: they find the cheapest routes, and routes around failed nodes.
 
 use kinglet_mesh::{
-    Change, Config, Destination, Leaf, MAX_LEN, Mesh, Neighbour, Role, Route, Sizes,
+    Change, Destination, Leaf, MAX_LEN, Mesh, MeshConfig, Neighbour, Role, Route, Sizes,
 };
 use kinglet_time::{Duration, Instant};
 use proptest::prelude::*;
@@ -46,7 +46,7 @@ pub(crate) fn short(node: usize) -> u16 {
 impl Net {
     pub(crate) fn new(roles: &[Role], seed: u64, loss: u32) -> Self {
         let node = |(n, &role): (usize, &Role)| {
-            Mesh::new(Config::new(short(n), role, seed << 8 | n as u64))
+            Mesh::new(MeshConfig::new(short(n), role, seed << 8 | n as u64))
         };
         Net {
             nodes: roles.iter().enumerate().map(node).collect(),
@@ -393,7 +393,7 @@ fn a_leaf_is_found_through_its_parent_wherever_that_is() {
 fn a_parent_that_has_forgotten_its_child_learns_of_it_again() {
     let mut net = line_with_leaves(0);
     run_with_traffic(&mut net, 90);
-    net.nodes[3] = Mesh::new(Config::new(short(3), Role::Router, 99));
+    net.nodes[3] = Mesh::new(MeshConfig::new(short(3), Role::Router, 99));
     run_with_traffic(&mut net, 250);
     assert_eq!(net.nodes[3].children().count(), 2);
     assert_eq!(net.walk(0, short(5)), Walk::Arrived(4));
@@ -454,7 +454,7 @@ fn a_table_too_large_for_a_frame_is_advertised_in_several() {
         type Leaves = [Option<Leaf>; 32];
         type Data = [u8; 32];
     }
-    let mut sender: Mesh<Large> = Mesh::new(Config::new(1, Role::Router, 1));
+    let mut sender: Mesh<Large> = Mesh::new(MeshConfig::new(1, Role::Router, 1));
     let mut now = Instant::from_secs(1);
     // A neighbour that knows 50 destinations, in two frames, and receives this node.
     for first in [100u8, 125] {
@@ -469,7 +469,7 @@ fn a_table_too_large_for_a_frame_is_advertised_in_several() {
         let mut buf = [0; MAX_LEN];
         sender.poll_message(now, &mut buf).expect("an answer");
     }
-    let mut receiver: Mesh<Large> = Mesh::new(Config::new(3, Role::Router, 1));
+    let mut receiver: Mesh<Large> = Mesh::new(MeshConfig::new(3, Role::Router, 1));
     let mut frames = 0;
     while frames == 0 {
         now = sender.deadline().unwrap().max(now);
@@ -489,7 +489,7 @@ fn a_table_too_large_for_a_frame_is_advertised_in_several() {
 
 #[test]
 fn unchanged_routes_are_left_out_of_a_large_advertisement_until_all_are_due() {
-    let mut sender: Mesh<Plan> = Mesh::new(Config::new(1, Role::Router, 1));
+    let mut sender: Mesh<Plan> = Mesh::new(MeshConfig::new(1, Role::Router, 1));
     let mut now = Instant::from_secs(1);
     let deliver = |sender: &mut Mesh<Plan>, now, destinations: std::ops::Range<u8>, cost: u8| {
         let mut octets = vec![0x11, 1 + destinations.len() as u8, 0, 1, 0xF1];

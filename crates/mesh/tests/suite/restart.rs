@@ -1,7 +1,7 @@
 //! A parent that restarts, or has no network data yet.
 
 use crate::network::{Net, short};
-use kinglet_mesh::{Config, Mesh, Role};
+use kinglet_mesh::{Mesh, MeshConfig, Role};
 use kinglet_time::Duration;
 
 /// A leaf whose receiver is on sends no data requests, which would remind the parent of it.
@@ -14,7 +14,7 @@ fn a_leaf_that_is_awake_is_known_again_soon_after_its_parent_restarts() {
         net.run(Duration::from_secs(100));
         let children = |net: &Net| net.nodes[1].children().collect::<Vec<_>>();
         assert_eq!(children(&net), [short(2)]);
-        net.nodes[1] = Mesh::new(Config::new(short(1), Role::Router, seed + 100));
+        net.nodes[1] = Mesh::new(MeshConfig::new(short(1), Role::Router, seed + 100));
         net.run(Duration::from_secs(3));
         assert_eq!(children(&net), [short(2)], "seed {seed}");
     }
@@ -25,7 +25,7 @@ fn a_leaf_that_needs_data_gets_them_soon_after_its_parent() {
     let mut net = Net::new(&[Role::BorderRouter, Role::Router, Role::Leaf], 5, 0);
     for (node, sleeps) in [(0, false), (1, false), (2, true)] {
         let config = net.nodes[node].config();
-        net.nodes[node] = Mesh::new(Config { sleeps, awaits_data: true, ..*config });
+        net.nodes[node] = Mesh::new(MeshConfig { sleeps, awaits_data: true, ..*config });
     }
     net.link(0, 1, -60, -60);
     net.link(1, 2, -60, -60);

@@ -1,7 +1,7 @@
 //! The configuration of a mesh takes effect in its messages.
 
 use kinglet_mesh::{
-    Change, Config, Destination, Leaf, MAX_LEN, Mesh, Neighbour, Out, Role, Route, Sizes,
+    Change, Destination, Leaf, MAX_LEN, Mesh, MeshConfig, Neighbour, Out, Role, Route, Sizes,
 };
 use kinglet_time::{Duration, Instant};
 
@@ -17,8 +17,8 @@ const NOW: Instant = Instant::from_secs(1);
 /// See `message.rs`: a Child Id Request of a new leaf, which does not sleep.
 const CHILD_ID_REQUEST: [u8; 3] = [0x14, 1, 0];
 
-fn router(change: impl FnOnce(&mut Config)) -> Mesh<Plan> {
-    let mut config = Config::new(1, Role::Router, 1);
+fn router(change: impl FnOnce(&mut MeshConfig)) -> Mesh<Plan> {
+    let mut config = MeshConfig::new(1, Role::Router, 1);
     change(&mut config);
     Mesh::new(config)
 }
@@ -59,7 +59,8 @@ fn a_signal_is_as_good_as_it_is_above_the_noise_floor_that_was_set() {
 #[test]
 fn a_leaf_with_a_given_parent_polls_no_other_node() {
     for (parent, to) in [(Some(9), Destination::Short(9)), (None, Destination::Broadcast)] {
-        let mut leaf: Mesh<Plan> = Mesh::new(Config { parent, ..Config::new(1, Role::Leaf, 1) });
+        let mut leaf: Mesh<Plan> =
+            Mesh::new(MeshConfig { parent, ..MeshConfig::new(1, Role::Leaf, 1) });
         let first = (0..10).find_map(|_| {
             let now = leaf.deadline().expect("it looks for a parent");
             leaf.handle_deadline(now);
@@ -72,7 +73,7 @@ fn a_leaf_with_a_given_parent_polls_no_other_node() {
 #[test]
 fn a_leaf_announces_to_its_parent_whether_it_sleeps() {
     for sleeps in [false, true] {
-        let config = Config { parent: Some(9), sleeps, ..Config::new(5, Role::Leaf, 1) };
+        let config = MeshConfig { parent: Some(9), sleeps, ..MeshConfig::new(5, Role::Leaf, 1) };
         let mut leaf: Mesh<Plan> = Mesh::new(config);
         let request = (0..10).find_map(|_| {
             let now = leaf.deadline().expect("it looks for a parent");
@@ -88,7 +89,7 @@ fn a_leaf_announces_to_its_parent_whether_it_sleeps() {
 
 #[test]
 fn a_node_that_takes_no_part_says_and_hears_nothing() {
-    let mut mesh: Mesh<Plan> = Mesh::new(Config::OFF);
+    let mut mesh: Mesh<Plan> = Mesh::new(MeshConfig::OFF);
     assert_eq!((mesh.deadline(), sent(&mut mesh, NOW)), (None, None));
     assert!(mesh.handle_message(NOW, 7, -60, &CHILD_ID_REQUEST).is_err());
     assert_eq!((mesh.poll_change(), mesh.info().leaves), (None, 0));

@@ -4,7 +4,7 @@ mod neighbours;
 mod routers;
 
 use crate::cache::{Cause, find, find_mut, insert};
-use crate::config::{Config, Sizes};
+use crate::config::{NdConfig, Sizes};
 use crate::derive::{derived, short};
 use crate::host::{Configured, Host};
 use crate::listener::Listener;
@@ -63,7 +63,7 @@ struct Answer {
 
 /// Neighbour discovery of a node.
 pub struct Discovery<S: Sizes> {
-    config: Config,
+    config: NdConfig,
     neighbours: S::Neighbours,
     answers: [Option<Answer>; ANSWERS],
     host: Host<S>,
@@ -82,12 +82,12 @@ pub struct Discovery<S: Sizes> {
 
 impl<S: Sizes> Discovery<S> {
     /// Returns a node without neighbours; a router has its offer still to learn.
-    pub const fn new(config: Config) -> Self {
+    pub const fn new(config: NdConfig) -> Self {
         Self::with_role(config, S::Role::NONE)
     }
 
     /// Returns a node with the router functions of `role`.
-    pub const fn with_role(config: Config, role: S::Role) -> Self {
+    pub const fn with_role(config: NdConfig, role: S::Role) -> Self {
         Discovery {
             config,
             neighbours: S::Neighbours::EMPTY,
@@ -105,7 +105,7 @@ impl<S: Sizes> Discovery<S> {
     }
 
     /// Returns the configuration.
-    pub const fn config(&self) -> &Config {
+    pub const fn config(&self) -> &NdConfig {
         &self.config
     }
 

@@ -1,7 +1,7 @@
 //! Neighbour discovery satisfies the layer contract, with any message.
 
 use crate::common::{NEIGHBOURS, Plan, REGISTRATIONS, Serves};
-use kinglet_nd::{Border, Config, Discovery, MAX_LEN, Offer, Serving, Sizes};
+use kinglet_nd::{Border, Discovery, MAX_LEN, NdConfig, Offer, Serving, Sizes};
 use kinglet_testkit::contract::{Subject, check};
 use kinglet_time::{Duration, Instant};
 use kinglet_wire::ieee802154::Address;
@@ -18,7 +18,7 @@ trait Made: Sizes + Sized {
     /// Maximum additional messages of a router: responses of two parts, requests, advertisements.
     const MORE: usize;
 
-    fn make(config: Config, seed: u64) -> Discovery<Self>;
+    fn make(config: NdConfig, seed: u64) -> Discovery<Self>;
     /// Returns the number of registrations.
     fn registered(of: &Discovery<Self>) -> usize;
 }
@@ -26,7 +26,7 @@ trait Made: Sizes + Sized {
 impl Made for Plan {
     const MORE: usize = 0;
 
-    fn make(config: Config, _: u64) -> Discovery<Self> {
+    fn make(config: NdConfig, _: u64) -> Discovery<Self> {
         Discovery::new(config)
     }
 
@@ -38,7 +38,7 @@ impl Made for Plan {
 impl Made for Serves {
     const MORE: usize = 4 * 2 + 4 + 2;
 
-    fn make(config: Config, seed: u64) -> Discovery<Self> {
+    fn make(config: NdConfig, seed: u64) -> Discovery<Self> {
         let border = BorderRouter { version: 1, valid_min: 1, address: address(0x17) };
         let border = match seed & 3 {
             0 => Border::This(border),
@@ -150,7 +150,7 @@ impl<S: Made> Subject for Device<S> {
     const DRAIN_BOUND: usize = 4 + 2 * NEIGHBOURS + 1 + 2 + 2 + 1 + S::MORE;
 
     fn fresh(seed: u64) -> Self {
-        let mut config = Config::new(Address::Short(1), [1; 8], 0xABCD, seed);
+        let mut config = NdConfig::new(Address::Short(1), [1; 8], 0xABCD, seed);
         config.autoconfigures = seed.is_multiple_of(2);
         config.reports = !seed.is_multiple_of(3);
         config.on = !seed.is_multiple_of(7);

@@ -1,7 +1,7 @@
 //! Duplicate address detection for an assigned address (RFC 4862, 5.4; RFC 4429).
 
 use crate::common::Plan;
-use kinglet_nd::{Config, Configured, Discovery, MAX_LEN};
+use kinglet_nd::{Configured, Discovery, MAX_LEN, NdConfig};
 use kinglet_time::{Duration, Instant};
 use kinglet_wire::ieee802154::Address;
 use kinglet_wire::ipv6::Header;
@@ -35,7 +35,7 @@ fn hear(nd: &mut Nd, now: Instant, (src, dst): (Ipv6Addr, Ipv6Addr), kind: Kind)
 
 /// Returns a node that has sent its solicitation, and the time; there is no response yet.
 fn asked() -> (Nd, Instant) {
-    let mut nd: Nd = Discovery::new(Config::new(Address::Short(1), [1; 8], 0xABCD, 1));
+    let mut nd: Nd = Discovery::new(NdConfig::new(Address::Short(1), [1; 8], 0xABCD, 1));
     nd.add_address(GIVEN);
     nd.handle_deadline(NOW);
     let at = nd.deadline().expect("within a second");
@@ -95,7 +95,7 @@ fn an_address_that_another_has_or_wants_too_is_given_up() {
 
 #[test]
 fn an_address_that_follows_from_the_link_address_belongs_to_no_other_node() {
-    let mut nd: Nd = Discovery::new(Config::new(Address::Short(1), [1; 8], 0xABCD, 1));
+    let mut nd: Nd = Discovery::new(NdConfig::new(Address::Short(1), [1; 8], 0xABCD, 1));
     nd.add_address(Ipv6Addr::new(0x2001, 0xDB8, 0, 0, 0, 0xFF, 0xFE00, 1));
     assert_eq!(nd.deadline(), None);
 }

@@ -2,7 +2,7 @@
 //! is limited regardless of the queries.
 
 use crate::common::Plan;
-use kinglet_nd::{Config, Discard, Discovery, MAX_LEN};
+use kinglet_nd::{Discard, Discovery, MAX_LEN, NdConfig};
 use kinglet_time::{Duration, Instant};
 use kinglet_wire::ieee802154::Address;
 use kinglet_wire::ipv6::{Header, protocol};
@@ -22,8 +22,8 @@ fn group(n: u16) -> Ipv6Addr {
 
 /// Returns a node that has reported its new groups.
 fn nd(reports: bool) -> Nd {
-    let config = Config::new(Address::Short(1), [1; 8], 0xABCD, 1);
-    let mut nd = Discovery::new(Config { reports, ..config });
+    let config = NdConfig::new(Address::Short(1), [1; 8], 0xABCD, 1);
+    let mut nd = Discovery::new(NdConfig { reports, ..config });
     nd.handle_join();
     assert_eq!(said(&mut nd, NEW, NOW).len(), if reports { 2 } else { 0 });
     nd

@@ -1,7 +1,7 @@
 //! Registration of a host (RFC 6775, 5.5; RFC 8505, 5): selection of the router, and timing.
 
 use crate::common::Plan;
-use kinglet_nd::{Config, Discard, Discovery, MAX_LEN};
+use kinglet_nd::{Discard, Discovery, MAX_LEN, NdConfig};
 use kinglet_time::{Duration, Instant};
 use kinglet_wire::ieee802154::Address;
 use kinglet_wire::ipv6::Header;
@@ -102,8 +102,8 @@ fn sent_and_answered(nd: &mut Nd, now: Instant, n: u16) -> Vec<(Ipv6Addr, (Ipv6A
 }
 
 fn host() -> Nd {
-    let config = Config::new(Address::Short(1), [1; 8], 0xABCD, 1);
-    Discovery::new(Config { autoconfigures: true, ..config })
+    let config = NdConfig::new(Address::Short(1), [1; 8], 0xABCD, 1);
+    Discovery::new(NdConfig { autoconfigures: true, ..config })
 }
 
 fn wait(nd: &mut Nd, until: Instant) {

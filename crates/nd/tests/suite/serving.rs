@@ -1,7 +1,7 @@
 //! Router functions (RFC 6775, 6 to 8; RFC 8505), tested by the octets of messages.
 
 use crate::common::{REGISTRATIONS, Serves};
-use kinglet_nd::{Border, Config, Discard, Discovery, MAX_LEN, Message, NameServer, Offer};
+use kinglet_nd::{Border, Discard, Discovery, MAX_LEN, Message, NameServer, NdConfig, Offer};
 use kinglet_nd::{Resolution, Routed, Serving};
 use kinglet_time::{Duration, Instant};
 use kinglet_wire::ieee802154::Address;
@@ -43,7 +43,7 @@ fn router(border: Border) -> Nd {
         role.offer_prefix(NOW, prefix(86_400)).unwrap();
         role.offer_context(NOW, context(0)).unwrap();
     }
-    Discovery::with_role(Config::new(Address::Short(1), [1; 8], 0xABCD, 1), role)
+    Discovery::with_role(NdConfig::new(Address::Short(1), [1; 8], 0xABCD, 1), role)
 }
 
 /// Returns a 6LBR.
@@ -146,7 +146,8 @@ fn a_solicitation_is_answered_to_its_sender_with_all_that_is_offered() {
     role.offer_prefix(now, prefix(86_400)).unwrap();
     role.offer_context(now, context(3)).unwrap();
     role.offer_server(now, server).unwrap();
-    let mut nd: Nd = Discovery::with_role(Config::new(Address::Short(1), [1; 8], 0xABCD, 1), role);
+    let mut nd: Nd =
+        Discovery::with_role(NdConfig::new(Address::Short(1), [1; 8], 0xABCD, 1), role);
     let link = [NdOption::SourceLinkAddress(Address::Short(7))];
     let to_all = Ipv6Addr::new(0xFF02, 0, 0, 0, 0, 0, 0, 2);
     hear_from(&mut nd, now, (local(7), to_all, 255), Kind::RouterSolicitation, &link).unwrap();

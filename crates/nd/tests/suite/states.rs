@@ -2,7 +2,7 @@
 //! use to floods.
 
 use crate::common::{NEIGHBOURS, Plan};
-use kinglet_nd::{Change, Config, Discard, Discovery, MAX_LEN, Resolution, State};
+use kinglet_nd::{Change, Discard, Discovery, MAX_LEN, NdConfig, Resolution, State};
 use kinglet_time::{Duration, Instant};
 use kinglet_wire::ieee802154::Address;
 use kinglet_wire::ipv6::Header;
@@ -18,7 +18,7 @@ const SECOND: Duration = Duration::from_secs(1);
 const LINK: Address = Address::Short(7);
 
 fn nd() -> Nd {
-    Discovery::new(Config::new(Address::Short(1), [1; 8], 0xABCD, 1))
+    Discovery::new(NdConfig::new(Address::Short(1), [1; 8], 0xABCD, 1))
 }
 
 fn other(n: u16) -> Ipv6Addr {

@@ -1,7 +1,7 @@
 //! A router resolves unregistered addresses (RFC 4861, 7.2), at a limited rate.
 
 use crate::common::{NEIGHBOURS, Serves};
-use kinglet_nd::{Border, Change, Config, Discovery, MAX_LEN, Offer, Resolution, Serving};
+use kinglet_nd::{Border, Change, Discovery, MAX_LEN, NdConfig, Offer, Resolution, Serving};
 use kinglet_time::{Duration, Instant};
 use kinglet_wire::ieee802154::Address;
 use kinglet_wire::ipv6::Header;
@@ -14,7 +14,7 @@ const NOW: Instant = Instant::from_secs(100);
 const OWN: Ipv6Addr = Ipv6Addr::new(0x2001, 0xDB8, 0, 0, 0, 0xFF, 0xFE00, 1);
 
 fn router() -> Nd {
-    let config = Config::new(Address::Short(1), [1; 8], 0xABCD, 1);
+    let config = NdConfig::new(Address::Short(1), [1; 8], 0xABCD, 1);
     let mut nd = Discovery::with_role(config, Serving::new(Offer::new(Border::Absent)));
     // It has advertised its offer.
     drain(&mut nd, NOW);

@@ -80,7 +80,7 @@ fn is_far(dst: Ipv6Addr) -> bool {
 
 impl<S: Sizes, X: Copy> Net<S, X> {
     /// Returns the octets of the longest packet on the link. Routing's additions come on top of
-    /// [`Config::mtu`](crate::Config::mtu) (RFC 6553, 3; RFC 2473, 7), if slots are as long.
+    /// [`NetConfig::mtu`](crate::NetConfig::mtu) (RFC 6553, 3; RFC 2473, 7), if slots are as long.
     pub(crate) fn mtu(&self) -> usize {
         if S::Routing::EXTENDS { S::Storage::LEN } else { self.host_mtu().min(S::Storage::LEN) }
     }

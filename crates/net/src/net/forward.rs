@@ -126,7 +126,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
     }
 
     /// Processes a raw IPv6 packet from the host interface (a border router's TUN), of at most
-    /// [`Config::mtu`](crate::Config::mtu) octets.
+    /// [`NetConfig::mtu`](crate::NetConfig::mtu) octets.
     ///
     /// # Errors
     /// The reason of the discard; also counted in [`Net::stats`].
@@ -284,8 +284,8 @@ impl<S: Sizes, X: Copy> Net<S, X> {
     }
 
     /// Writes the next packet for the host interface to `buf`, for which
-    /// [`Config::mtu`](crate::Config::mtu) octets always suffice. Nothing changes if `buf` is too
-    /// short.
+    /// [`NetConfig::mtu`](crate::NetConfig::mtu) octets always suffice. Nothing changes if `buf` is
+    /// too short.
     pub fn poll_host_packet(
         &mut self,
         _now: Instant,

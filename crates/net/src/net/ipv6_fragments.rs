@@ -8,7 +8,7 @@
 //! * a first fragment that finds all entries in use may replace an abandoned packet, or the least
 //!   recently continued one of its sender (a sender that begins a new packet has finished the old
 //!   one), or the least recently continued one of all, if that is idle for longer than a fragment
-//!   takes to arrive ([`Config::reassembly_timeout`](crate::Config::reassembly_timeout));
+//!   takes to arrive ([`NetConfig::reassembly_timeout`](crate::NetConfig::reassembly_timeout));
 //! * later fragments of unknown packets take entries that are free or abandoned.
 //!
 //! Fragments that overlap, except in exact repetitions, end their packet silently, and its further

@@ -27,7 +27,7 @@ pub use relay::{AdmissionPolicy, Rfc8930};
 use crate::border::Border;
 use crate::child::{Child, Parked};
 use crate::codec::{HeaderCompression, Ready};
-use crate::config::Config;
+use crate::config::NetConfig;
 use crate::discovery::Discovery;
 use crate::ipv6_partial::Ipv6Fragments;
 use crate::outgoing::{Current, External, FINISHED, Queued};
@@ -52,11 +52,11 @@ use kinglet_wire::sixlowpan::Context;
     note = "`kinglet::profile!` makes the plan of a whole node"
 )]
 pub trait Sizes {
-    /// True if packets of other nodes can be forwarded. If false, [`Config::forward`] has no
+    /// True if packets of other nodes can be forwarded. If false, [`NetConfig::forward`] has no
     /// effect, and the program contains neither forwarding nor the memory reserved for it.
     const FORWARDS: bool = true;
-    /// True if [`Config::queue`] can be random early detection. If false, it is tail drop, and the
-    /// program contains nothing else. Only useful if packets are forwarded.
+    /// True if [`NetConfig::queue`] can be random early detection. If false, it is tail drop, and
+    /// the program contains nothing else. Only useful if packets are forwarded.
     const DETECTS_CONGESTION: bool = true;
     /// True if ICMPv6 errors report discarded packets to their senders (RFC 4443, 2.4); a minimal
     /// host can do without. Echo requests are answered in any case.
@@ -132,7 +132,7 @@ pub struct Net<S: Sizes, X: Copy> {
     pub(crate) border: S::Border,
     pub(crate) control: Queue<[Option<Queued>; CONTROL], Queued>,
     pub(crate) external: Option<External<X, <S::Routing as Routing>::Head>>,
-    pub(crate) config: Config,
+    pub(crate) config: NetConfig,
     pub(crate) stats: Stats,
     pub(crate) ready: Ready<<S::Headers as HeaderCompression>::Compressed>,
     /// The last completely written datagrams with external payload, newest first.
@@ -192,13 +192,17 @@ pub struct Info {
 
 impl<S: Sizes, X: Copy> Net<S, X> {
     /// Returns a layer with empty tables.
-    pub const fn new(config: Config) -> Self {
+    pub const fn new(config: NetConfig) -> Self {
         Self::with_layers(config, S::Routing::NONE, S::Discovery::NONE)
     }
 
     /// Returns a layer with empty tables that uses `routing` for routes, and `discovery` for link
     /// addresses.
-    pub const fn with_layers(config: Config, routing: S::Routing, discovery: S::Discovery) -> Self {
+    pub const fn with_layers(
+        config: NetConfig,
+        routing: S::Routing,
+        discovery: S::Discovery,
+    ) -> Self {
         Net {
             config,
             pool: Pool::new(),
@@ -240,7 +244,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
     }
 
     /// Returns the configuration.
-    pub const fn config(&self) -> &Config {
+    pub const fn config(&self) -> &NetConfig {
         &self.config
     }
 

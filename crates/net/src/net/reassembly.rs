@@ -19,7 +19,7 @@ use kinglet_wire::ipv6::{self, MIN_MTU};
 use kinglet_wire::sixlowpan::{Dispatch, FragmentHeader};
 
 /// A datagram is idle after this part of
-/// [`Config::reassembly_timeout`](crate::Config::reassembly_timeout) without a fragment.
+/// [`NetConfig::reassembly_timeout`](crate::NetConfig::reassembly_timeout) without a fragment.
 const IDLE: u32 = 8;
 
 impl<S: Sizes, X: Copy> Net<S, X> {

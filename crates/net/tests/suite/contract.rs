@@ -3,7 +3,8 @@
 use crate::common::*;
 use core::net::Ipv6Addr;
 use kinglet_net::{
-    Body, Config, FrameLimits, Indirect, NextHop, Outgoing, QueueDiscipline, Red, Token, UdpHandle,
+    Body, FrameLimits, Indirect, NetConfig, NextHop, Outgoing, QueueDiscipline, Red, Token,
+    UdpHandle,
 };
 use kinglet_testkit::contract::{Subject, check};
 use kinglet_time::{Duration, Instant};
@@ -121,7 +122,7 @@ impl Subject for Router {
             weight: (seed % 10) as u8,
             packet_time: Duration::from_millis(seed % 3 * 25),
         };
-        let config = Config {
+        let config = NetConfig {
             forward: true,
             queue: if seed & 2 != 0 {
                 QueueDiscipline::Red(red)
@@ -135,7 +136,7 @@ impl Subject for Router {
                 polls: (seed % 6) as u8,
                 burst: seed % 5 > 1,
             },
-            ..Config::new(Address::Short(1))
+            ..NetConfig::new(Address::Short(1))
         };
         let mut net = bare(config, 1);
         net.add_route(route(global(0), 64, NextHop::OnLink)).unwrap();

@@ -4,8 +4,8 @@
 use crate::common::{LIMITS, NOW, global};
 use core::net::Ipv6Addr;
 use kinglet_net::{
-    Added, Body, BodySource, Config, Delivery, Discard, ExtendedHead, ExtendedIphc, FrameIn,
-    FrameLimits, InterfaceAddress, Learnt, MAX_ADDED, Net, NextHop, Origin, Outgoing, Partial,
+    Added, Body, BodySource, Delivery, Discard, ExtendedHead, ExtendedIphc, FrameIn, FrameLimits,
+    InterfaceAddress, Learnt, MAX_ADDED, Net, NetConfig, NextHop, Origin, Outgoing, Partial,
     Queued, Rfc4944, Route, Routing, Sizes, Slot, Stale, UdpSocket,
 };
 use kinglet_time::Instant;
@@ -184,7 +184,7 @@ fn node(n: u16) -> Node {
 
 /// Returns a node that writes the added headers as 6LoWPAN Routing Headers, or does not.
 fn node_that(n: u16, compresses: bool) -> Node {
-    let config = Config { forward: true, ..Config::new(Address::Short(n)) };
+    let config = NetConfig { forward: true, ..NetConfig::new(Address::Short(n)) };
     let routing = Marking { root: n == 1, compresses, ..Marking::NONE };
     let mut node = Node::with_layers(config, routing, ());
     node.add_address(InterfaceAddress { address: global(n), prefix_len: 64 }).unwrap();
@@ -586,7 +586,7 @@ fn outer_headers_come_off_in_front_of_a_host_behind_the_node() {
     for compresses in [false, true] {
         let (mut root, mut b) = (node_that(1, compresses), node_that(2, compresses));
         // Node 3's address is that of the host behind it.
-        let config = Config { forward: true, ..Config::new(Address::Short(3)) };
+        let config = NetConfig { forward: true, ..NetConfig::new(Address::Short(3)) };
         let routing = Marking { compresses, ..Marking::NONE };
         let mut c = Node::with_layers(config, routing, ());
         c.set_context(0, Some(Context { prefix: global(0), len: 64 })).unwrap();

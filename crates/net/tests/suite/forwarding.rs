@@ -4,7 +4,7 @@ use crate::common;
 use crate::common::*;
 use core::net::Ipv6Addr;
 use kinglet_net::{
-    Body, Config, Discard, Neighbour, NextHop, Outgoing, RESERVED, SendError, TableFull,
+    Body, Discard, Neighbour, NetConfig, NextHop, Outgoing, RESERVED, SendError, TableFull,
 };
 use kinglet_wire::icmpv6::{Kind, Message};
 use kinglet_wire::ieee802154::Address;
@@ -49,7 +49,7 @@ fn tcp_to(dst: Ipv6Addr) -> Vec<u8> {
 //= rfc6550#11.1-1 type=test
 #[test]
 fn a_packet_crosses_three_routers_with_its_hop_limit_counted_down() {
-    let mut origin = bare(Config::new(Address::Short(1)), 1);
+    let mut origin = bare(NetConfig::new(Address::Short(1)), 1);
     origin.add_route(route(global(0), 0, NextHop::Link(Address::Short(2)))).unwrap();
     let mut chain: Vec<Node> = (2..5).map(router).collect();
     for (node, next) in chain.iter_mut().zip(3..) {
@@ -81,7 +81,7 @@ fn a_packet_crosses_three_routers_with_its_hop_limit_counted_down() {
 
 #[test]
 fn the_limit_of_a_queue_is_for_what_is_relayed() {
-    let config = Config { forward: true, queue_limit: 2, ..Config::new(Address::Short(2)) };
+    let config = NetConfig { forward: true, queue_limit: 2, ..NetConfig::new(Address::Short(2)) };
     let mut node = bare(config, 2);
     node.add_route(route(global(0), 64, NextHop::Link(Address::Short(3)))).unwrap();
     let packet = plain(&tcp_to(global(9)));
@@ -303,7 +303,7 @@ fn pitfall_030_a_host_packet_above_the_mtu_is_answered_with_packet_too_big() {
 fn the_mtu_may_be_a_hosts_1500_octets() {
     let node = |n| {
         let link = Address::Short(n);
-        bare(Config { forward: true, mtu: 1500, ..Config::new(link) }, n)
+        bare(NetConfig { forward: true, mtu: 1500, ..NetConfig::new(link) }, n)
     };
     let (mut near, mut far) = (border_of(node(2)), border_of(node(7)));
     let text: Vec<u8> = (0..1461).map(|i| i as u8).collect();

@@ -2,7 +2,7 @@
 
 use crate::common::*;
 use kinglet_net::{
-    Body, Config, Discard, FrameLimits, NextHop, Outgoing, SendError, mss_for_frames,
+    Body, Discard, FrameLimits, NetConfig, NextHop, Outgoing, SendError, mss_for_frames,
     path_header_len,
 };
 use kinglet_time::{Duration, Instant};
@@ -469,7 +469,7 @@ fn a_reassembly_leaves_the_last_slot_to_what_is_not_fragmented() {
 #[test]
 fn the_first_tag_is_the_configured_one_so_that_a_reboot_does_not_continue_old_datagrams() {
     let tag = |first_tag: u16| {
-        let mut sender = bare(Config { first_tag, ..Config::new(Address::Short(1)) }, 1);
+        let mut sender = bare(NetConfig { first_tag, ..NetConfig::new(Address::Short(1)) }, 1);
         sender.add_route(route(global(0), 64, NextHop::OnLink)).unwrap();
         [0, 1].map(|_| {
             sender.submit(NOW, segment(1, 2, 0, 600)).unwrap();

@@ -3,7 +3,7 @@
 use crate::common;
 use crate::common::*;
 use core::net::Ipv6Addr;
-use kinglet_net::{Config, Discard, InterfaceAddress, NextHop};
+use kinglet_net::{Discard, InterfaceAddress, NetConfig, NextHop};
 use kinglet_time::Duration;
 use kinglet_wire::icmpv6::{self, Kind};
 use kinglet_wire::ieee802154::Address;
@@ -210,7 +210,7 @@ fn addresses_that_may_not_occur_are_refused() {
 #[test]
 fn both_link_addresses_of_a_node_are_its_own() {
     let alias = Address::Extended([0, 0x12, 0x4B, 0, 0, 0, 0, 7]);
-    let config = Config { alias, ..Config::new(Address::Short(2)) };
+    let config = NetConfig { alias, ..NetConfig::new(Address::Short(2)) };
     let mut asked = bare(config, 2);
     asked.add_route(route(global(0), 64, NextHop::OnLink)).unwrap();
     let by_alias: Ipv6Addr = "fe80::212:4b00:0:7".parse().unwrap();

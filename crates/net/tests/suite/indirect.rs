@@ -3,7 +3,7 @@
 use crate::common;
 use crate::common::*;
 use kinglet_net::{
-    Body, Class, Config, Discard, FrameOut, Indirect, NextHop, Outgoing, RESERVED, Token,
+    Body, Class, Discard, FrameOut, Indirect, NetConfig, NextHop, Outgoing, RESERVED, Token,
 };
 use kinglet_time::{Duration, Instant};
 use kinglet_wire::ieee802154::Address;
@@ -14,7 +14,7 @@ const OTHER: u16 = 4;
 
 /// Returns node 1 with children 3 and 4; node 5 does not sleep.
 fn parent(indirect: Indirect) -> Node {
-    let config = Config { forward: true, indirect, ..Config::new(Address::Short(1)) };
+    let config = NetConfig { forward: true, indirect, ..NetConfig::new(Address::Short(1)) };
     let mut node = bare(config, 1);
     node.add_route(route(global(0), 64, NextHop::OnLink)).unwrap();
     node.add_route(route("2001:db8:1::".parse().unwrap(), 64, NextHop::Host)).unwrap();

@@ -2,7 +2,7 @@
 
 use crate::common::*;
 use core::net::Ipv6Addr;
-use kinglet_net::{Config, Discard, FROM_HOST, NextHop, TO_HOST};
+use kinglet_net::{Discard, FROM_HOST, NetConfig, NextHop, TO_HOST};
 use kinglet_time::Instant;
 use kinglet_wire::ieee802154::Address;
 use kinglet_wire::ipv6::protocol;
@@ -16,7 +16,7 @@ fn ip(text: &str) -> Ipv6Addr {
 
 /// Returns node 1, whose neighbours are the mesh; all other addresses are behind the host.
 fn border() -> Node {
-    let mut node = bare(Config { forward: true, ..Config::new(Address::Short(1)) }, 1);
+    let mut node = bare(NetConfig { forward: true, ..NetConfig::new(Address::Short(1)) }, 1);
     node.add_route(route(global(0), 64, NextHop::OnLink)).unwrap();
     node.add_route(route("::".parse().unwrap(), 0, NextHop::Host)).unwrap();
     node

@@ -4,7 +4,7 @@
 use crate::common::*;
 use core::net::Ipv6Addr;
 use kinglet_net::{
-    Config, Delivery, Discard, InterfaceAddress, Net, NextHop, SendError, Small, UdpError,
+    Delivery, Discard, InterfaceAddress, Net, NetConfig, NextHop, SendError, Small, UdpError,
     UdpHandle,
 };
 use kinglet_time::Duration;
@@ -20,7 +20,7 @@ const MINUTE: Duration = Duration::from_secs(60);
 /// Returns node 2, which is its own border router: packets come from its host, of any length that a
 /// link takes, and go there.
 fn border() -> Node {
-    let mut node = bare(Config { forward: true, ..Config::new(Address::Short(2)) }, 2);
+    let mut node = bare(NetConfig { forward: true, ..NetConfig::new(Address::Short(2)) }, 2);
     node.add_route(route("::".parse().unwrap(), 0, NextHop::Host)).unwrap();
     node
 }
@@ -524,7 +524,7 @@ fn a_relay_passes_fragments_on_as_they_are() {
 #[test]
 fn a_plan_without_places_refuses_fragments() {
     let node = || {
-        let mut node = Net::<Small, u32>::new(Config::new(Address::Short(2)));
+        let mut node = Net::<Small, u32>::new(NetConfig::new(Address::Short(2)));
         node.add_address(InterfaceAddress { address: global(2), prefix_len: 64 }).unwrap();
         node.add_route(route("::".parse().unwrap(), 0, NextHop::Host)).unwrap();
         node

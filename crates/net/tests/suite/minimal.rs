@@ -2,7 +2,7 @@
 
 use crate::common::{NOW, global, packet, route};
 use kinglet_net::{
-    Child, Config, Discard, FrameIn, InterfaceAddress, Iphc, Neighbour, Net, NextHop, Parked,
+    Child, Discard, FrameIn, InterfaceAddress, Iphc, Neighbour, Net, NetConfig, NextHop, Parked,
     Partial, QueueDiscipline, Queued, Red, Rfc4944, Route, SendError, Sizes, Slot, UdpSocket,
 };
 use kinglet_wire::ieee802154::Address;
@@ -39,7 +39,8 @@ impl Sizes for Minimal {
 /// Returns node 2, whose configuration requests features that its plan lacks.
 fn node() -> Net<Minimal, u32> {
     let queue = QueueDiscipline::Red(Red::DEFAULT);
-    let mut node = Net::new(Config { forward: true, queue, ..Config::new(Address::Short(2)) });
+    let mut node =
+        Net::new(NetConfig { forward: true, queue, ..NetConfig::new(Address::Short(2)) });
     node.add_address(InterfaceAddress { address: global(2), prefix_len: 64 }).unwrap();
     node.add_route(route(global(0), 64, NextHop::OnLink)).unwrap();
     node

@@ -2,7 +2,7 @@
 
 use crate::common;
 use crate::common::*;
-use kinglet_net::{Config, Discard, Indirect, NextHop, QueueDiscipline, Red};
+use kinglet_net::{Discard, Indirect, NetConfig, NextHop, QueueDiscipline, Red};
 use kinglet_wire::Ecn;
 use kinglet_wire::ieee802154::Address;
 use kinglet_wire::ipv6::{Header, protocol};
@@ -11,7 +11,7 @@ use kinglet_wire::ipv6::{Header, protocol};
 fn relay(red: Red) -> Node {
     let queue = QueueDiscipline::Red(red);
     let indirect = Indirect { limit: 9, ..Indirect::DEFAULT };
-    let config = Config { forward: true, queue, indirect, ..Config::new(Address::Short(1)) };
+    let config = NetConfig { forward: true, queue, indirect, ..NetConfig::new(Address::Short(1)) };
     let mut node = bare(config, 1);
     node.add_route(route(global(0), 64, NextHop::OnLink)).unwrap();
     node

@@ -3,9 +3,9 @@
 use crate::common::{LIMITS, NOW, Pattern, Plan, global, local, packet, pattern, plain};
 use core::net::Ipv6Addr;
 use kinglet_net::{
-    AdmissionPolicy, Body, Config, Delivery, Discard, FrameIn, FrameOut, InterfaceAddress, Iphc,
-    Ipv6Reassembly, Net, NextHop, Outgoing, Partial, Queued, Rfc8930, Route, Sizes, Slot,
-    UdpSocket, Virtual,
+    AdmissionPolicy, Body, Delivery, Discard, FrameIn, FrameOut, InterfaceAddress, Iphc,
+    Ipv6Reassembly, Net, NetConfig, NextHop, Outgoing, Partial, Queued, Rfc8930, Route, Sizes,
+    Slot, UdpSocket, Virtual,
 };
 use kinglet_store::{Frame, Ram};
 use kinglet_time::{Duration, Instant};
@@ -44,7 +44,7 @@ type Node = Net<Relays, u32>;
 
 /// Returns node `n` of a line; packets go to lower and higher numbers through the adjacent node.
 fn node(n: u16, forward: bool) -> Node {
-    let mut node = Node::new(Config { forward, ..Config::new(Address::Short(n)) });
+    let mut node = Node::new(NetConfig { forward, ..NetConfig::new(Address::Short(n)) });
     node.add_address(InterfaceAddress { address: global(n), prefix_len: 64 }).unwrap();
     let prefix = Ipv6Addr::new(0x2001, 0xDB8, 0, 0, 0, 0, 0, 0);
     node.set_context(0, Some(Context { prefix, len: 64 })).unwrap();

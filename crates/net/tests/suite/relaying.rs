@@ -4,8 +4,8 @@
 use crate::common::*;
 use core::net::Ipv6Addr;
 use kinglet_net::{
-    Child, Config, InterfaceAddress, Iphc, Ipv6Reassembly, Net, NextHop, Parked, Partial, Queued,
-    Rfc8930, Route, Sizes, Slot, Token, UdpSocket, Virtual,
+    Child, InterfaceAddress, Iphc, Ipv6Reassembly, Net, NetConfig, NextHop, Parked, Partial,
+    Queued, Rfc8930, Route, Sizes, Slot, Token, UdpSocket, Virtual,
 };
 use kinglet_store::{Frame, Ram};
 use kinglet_testkit::contract::{Subject, check};
@@ -94,7 +94,7 @@ impl Subject for Device {
 
     fn fresh(seed: u64) -> Self {
         let mut net: Net<Relays, u32> =
-            Net::new(Config { forward: true, ..Config::new(Address::Short(1)) });
+            Net::new(NetConfig { forward: true, ..NetConfig::new(Address::Short(1)) });
         net.add_address(InterfaceAddress { address: global(1), prefix_len: 64 }).unwrap();
         let prefix = Ipv6Addr::new(0x2001, 0xDB8, 0, 0, 0, 0, 0, 0);
         net.set_context(0, Some(Context { prefix, len: 64 })).unwrap();

@@ -3,7 +3,7 @@
 use crate::common::{LIMITS, NOW, Pattern, global, local, packet, plain, route};
 use core::net::Ipv6Addr;
 use kinglet_net::{
-    Child, Config, Discard, Discovery, FrameIn, InterfaceAddress, Iphc, Neighbour, Net, NextHop,
+    Child, Discard, Discovery, FrameIn, InterfaceAddress, Iphc, Neighbour, Net, NetConfig, NextHop,
     Parked, Partial, Queued, Resolution, Rfc4944, Route, SendError, Sizes, Slot, UdpHandle,
     UdpSocket, Unresolved,
 };
@@ -127,7 +127,7 @@ const OUTSIDE: Ipv6Addr = Ipv6Addr::new(0x2001, 0xDB9, 0, 0, 0, 0, 0, 1);
 
 /// Returns a forwarding node with its prefix on-link, and its socket.
 fn node() -> (Node, UdpHandle) {
-    let mut node = Node::new(Config { forward: true, ..Config::new(Address::Short(2)) });
+    let mut node = Node::new(NetConfig { forward: true, ..NetConfig::new(Address::Short(2)) });
     node.add_address(InterfaceAddress { address: global(2), prefix_len: 64 }).unwrap();
     node.add_route(route(global(0), 64, NextHop::OnLink)).unwrap();
     let socket = node.udp_bind(7).unwrap();
@@ -286,7 +286,7 @@ fn a_registered_address_is_reached_regardless_of_routes() {
 
 /// Returns a node with its prefix and without routes.
 fn without_routes() -> (Node, UdpHandle) {
-    let mut node = Node::new(Config { forward: true, ..Config::new(Address::Short(2)) });
+    let mut node = Node::new(NetConfig { forward: true, ..NetConfig::new(Address::Short(2)) });
     node.add_address(InterfaceAddress { address: global(2), prefix_len: 64 }).unwrap();
     let socket = node.udp_bind(7).unwrap();
     (node, socket)
@@ -341,7 +341,7 @@ fn a_context_compresses_only_if_discovery_allows_it_and_expands_in_any_case() {
     let (long, short) = (sent(0), sent(1));
     assert_eq!(long.len(), short.len() + 2 * 16, "two addresses");
     for (knows, frame, unknown) in [(true, &short, 0), (false, &short, 1), (false, &long, 0)] {
-        let mut node = Node::new(Config::new(Address::Short(5)));
+        let mut node = Node::new(NetConfig::new(Address::Short(5)));
         node.add_address(InterfaceAddress { address: global(5), prefix_len: 64 }).unwrap();
         node.discovery_mut().contexts = 0;
         node.udp_bind(7).unwrap();
@@ -367,7 +367,7 @@ fn a_node_is_in_the_groups_by_which_discovery_finds_it() {
         (true, group("ff02::1"), true),
         (true, group("ff02::7"), false),
     ] {
-        let mut node = Node::new(Config { forward, ..Config::new(Address::Short(2)) });
+        let mut node = Node::new(NetConfig { forward, ..NetConfig::new(Address::Short(2)) });
         node.add_address(InterfaceAddress { address: global(2), prefix_len: 64 }).unwrap();
         node.udp_bind(7).unwrap();
         let datagram = packet(local(1), dst, 0xFD, &[0; 8]);

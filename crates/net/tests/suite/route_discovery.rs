@@ -3,8 +3,8 @@
 use crate::common::{LIMITS, NOW, PACKETS, Pattern, Plan, global, packet};
 use core::net::Ipv6Addr;
 use kinglet_net::{
-    Body, Config, Discard, FrameIn, InterfaceAddress, Learnt, Net, NextHop, Outgoing, PacketHandle,
-    PlainHead, Route, Routing, SendError,
+    Body, Discard, FrameIn, InterfaceAddress, Learnt, Net, NetConfig, NextHop, Outgoing,
+    PacketHandle, PlainHead, Route, Routing, SendError,
 };
 use kinglet_time::Instant;
 use kinglet_wire::icmpv6::Kind;
@@ -71,7 +71,7 @@ impl Routing for Discovering {
 type Node = Net<Plan<Discovering>, u32>;
 
 fn discoverer(n: u16) -> Node {
-    let mut node = Node::new(Config { forward: true, ..Config::new(Address::Short(n)) });
+    let mut node = Node::new(NetConfig { forward: true, ..NetConfig::new(Address::Short(n)) });
     node.add_address(InterfaceAddress { address: global(n), prefix_len: 64 }).unwrap();
     node
 }
@@ -204,7 +204,7 @@ fn waiting_packets_are_rerouted_or_wait_again() {
 
 /// Relays a datagram from node 2 to another node.
 fn relayed(node: &mut Node, src: Ipv6Addr, dst: Ipv6Addr) -> Result<(), Discard> {
-    let (mut source, mut buf) = (Node::new(Config::new(Address::Short(2))), [0; 128]);
+    let (mut source, mut buf) = (Node::new(NetConfig::new(Address::Short(2))), [0; 128]);
     source.add_address(InterfaceAddress { address: src, prefix_len: 64 }).unwrap();
     source.routing_mut().known.push((dst, 1));
     send(&mut source, dst, 1).unwrap();

@@ -5,8 +5,8 @@ use crate::common;
 use crate::common::{LIMITS, NOW, Plan, global, local};
 use core::net::Ipv6Addr;
 use kinglet_net::{
-    BindError, Config, Discard, FrameIn, Icmpv6Out, InterfaceAddress, Learnt, Net, NextHop, Route,
-    Routing, SendError,
+    BindError, Discard, FrameIn, Icmpv6Out, InterfaceAddress, Learnt, Net, NetConfig, NextHop,
+    Route, Routing, SendError,
 };
 use kinglet_wire::ieee802154::Address;
 use kinglet_wire::ipv6::{Header, protocol};
@@ -39,7 +39,7 @@ impl Routing for Knowing {
 type Node = Net<Plan<Knowing>, u32>;
 
 fn learner() -> Node {
-    let mut node = Node::new(Config::new(Address::Short(1)));
+    let mut node = Node::new(NetConfig::new(Address::Short(1)));
     node.add_address(InterfaceAddress { address: global(1), prefix_len: 64 }).unwrap();
     node
 }
@@ -109,7 +109,7 @@ fn messages_go_at_once_and_first_also_to_a_child() {
 
 #[test]
 fn only_what_a_neighbour_has_sent_is_a_message() {
-    let mut sender = Node::new(Config::new(Address::Short(2)));
+    let mut sender = Node::new(NetConfig::new(Address::Short(2)));
     let mut node = learner();
     sender.send_routing_message(NOW, Address::Short(1), b"hello").unwrap();
     let (_, octets) = frame(&mut sender);
@@ -152,7 +152,7 @@ fn heard(sender: &mut Node, node: &mut Node, out: &Icmpv6Out, octets: &[u8]) -> 
 
 #[test]
 fn icmpv6_of_its_types_is_carried_whole_from_the_shortest_message_on() {
-    let mut sender = Node::new(Config::new(Address::Short(2)));
+    let mut sender = Node::new(NetConfig::new(Address::Short(2)));
     let mut node = learner();
     let to = |dst, via| Icmpv6Out { src: None, dst, via, hop_limit: 255, alert: false, len: 6 };
     // A DIS has two octets behind its checksum.

@@ -157,7 +157,7 @@ impl<P: Profile> Node<P> {
     /// [`Discovered`](crate::Discovered).
     ///
     /// # Panics
-    /// In a build with debug assertions, if [`rx_on_when_idle`](mac::Config::rx_on_when_idle) is
+    /// In a build with debug assertions, if [`rx_on_when_idle`](mac::MacConfig::rx_on_when_idle) is
     /// `false` and the `listening` of the plan never polls, such as [`AlwaysOn`](mac::AlwaysOn):
     /// nothing would reach the node.
     pub const fn with_layers(

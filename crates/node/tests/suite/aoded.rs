@@ -117,7 +117,7 @@ impl Subject for Device {
         let role = if seed.is_multiple_of(4) { Role::BorderRouter } else { Role::Router };
         let change = |config: &mut Config| config.mac.retry_delay_max = Duration::ZERO;
         let routing = |config: &Config| {
-            Aoded::new(config, aodv::Config { role, ..aodv::Config::OFF }, global(0))
+            Aoded::new(config, aodv::AodvConfig { role, ..aodv::AodvConfig::OFF }, global(0))
         };
         let mut node = node_routed::<Discoverer>(1, 1, 1, usual(), change, routing);
         let socket = node.datagrams().bind(7).unwrap();

@@ -34,9 +34,13 @@ const OUTSIDE: &str = "2001:db8:ffff::1";
 
 fn host() -> Box<Node<Host>> {
     let config = config(1, 1);
-    let nd =
-        nd::Config::new(config.mac.source(), config.mac.extended, config.mac.pan_id.0, config.seed);
-    let discovery = Discovered::with(nd::Config { autoconfigures: true, ..nd });
+    let nd = nd::NdConfig::new(
+        config.mac.source(),
+        config.mac.extended,
+        config.mac.pan_id.0,
+        config.seed,
+    );
+    let discovery = Discovered::with(nd::NdConfig { autoconfigures: true, ..nd });
     Box::new(Node::with_layers(config, (), discovery, usual()))
 }
 

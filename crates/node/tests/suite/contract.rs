@@ -42,12 +42,12 @@ fn sent_by(
     sequence: u8,
     payload: Option<&[u8]>,
 ) -> Vec<u8> {
-    let config = mac::Config {
+    let config = mac::MacConfig {
         short,
         csma: Csma::Hardware,
         security,
         rx_on_when_idle: payload.is_some(),
-        ..mac::Config::DEFAULT
+        ..mac::MacConfig::DEFAULT
     };
     let mut mac: Mac<BorderRouter> = Mac::new(config, Capabilities::CSMA, u64::from(sequence));
     let (now, dst) = (Instant::ZERO, Address::Short(1));
@@ -290,7 +290,7 @@ impl<const KIND: u8> Subject for Device<KIND> {
         let routing = |config: &Config| {
             let roles = [Role::Router, Role::Leaf, Role::BorderRouter];
             let role = if KIND == MESH { roles[seed as usize % 3] } else { Role::Off };
-            Counting(Meshed::new(config, mesh::Config::new(1, role, seed), global(0)))
+            Counting(Meshed::new(config, mesh::MeshConfig::new(1, role, seed), global(0)))
         };
         let mut node = node_routed::<Counted>(1, 1, 9, capabilities, change, routing);
         let prefix = core::net::Ipv6Addr::UNSPECIFIED;

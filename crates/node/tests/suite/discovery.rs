@@ -225,8 +225,8 @@ fn a_segment_of_tcp_that_was_taken_shows_that_its_neighbour_is_there() {
 fn a_router_that_asks_gets_the_groups() {
     let config = config(1, 1);
     let (mac, seed) = (&config.mac, config.seed);
-    let settings = nd::Config::new(mac.source(), mac.extended, mac.pan_id.0, seed);
-    let discovery = Discovered::with(nd::Config { reports: true, ..settings });
+    let settings = nd::NdConfig::new(mac.source(), mac.extended, mac.pan_id.0, seed);
+    let discovery = Discovered::with(nd::NdConfig { reports: true, ..settings });
     let mut node: Box<Node<Speaker>> = Box::new(Node::with_layers(config, (), discovery, usual()));
     let address = InterfaceAddress { address: ip("2001:db8::1"), prefix_len: 64 };
     node.interface().add_address(address).unwrap();

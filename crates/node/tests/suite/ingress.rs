@@ -100,10 +100,14 @@ fn packet(src: Ipv6Addr, dst: Ipv6Addr, kind: u8, hop_limit: u8, body: &[u8]) ->
 fn attached(mode: u8) -> Link<Router> {
     let mut config = config(1, 1);
     config.net.forward = true;
-    let nd =
-        nd::Config::new(config.mac.source(), config.mac.extended, config.mac.pan_id.0, config.seed);
-    let discovery = Discovered::with(nd::Config { autoconfigures: true, ..nd });
-    let rpl = rpl::Config { acknowledged: false, ..rpl::Config::new(Role::Router, 0, 0) };
+    let nd = nd::NdConfig::new(
+        config.mac.source(),
+        config.mac.extended,
+        config.mac.pan_id.0,
+        config.seed,
+    );
+    let discovery = Discovered::with(nd::NdConfig { autoconfigures: true, ..nd });
+    let rpl = rpl::RplConfig { acknowledged: false, ..rpl::RplConfig::new(Role::Router, 0, 0) };
     let routing = Rpled::new(&config, rpl);
     let mut node: Box<Node<Router>> =
         Box::new(Node::with_layers(config.unsecured(), routing, discovery, usual()));

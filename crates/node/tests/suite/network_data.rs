@@ -18,7 +18,7 @@ const LAST: usize = 3;
 fn bare(n: u16, role: Role) -> Box<Node<Router>> {
     let mut config = config(n, 1);
     config.mac.rx_on_when_idle = role != Role::Leaf;
-    let mesh = mesh::Config { role, ..mesh::Config::OFF };
+    let mesh = mesh::MeshConfig { role, ..mesh::MeshConfig::OFF };
     let mesh = Meshed::new(&config, mesh, Ipv6Addr::UNSPECIFIED);
     Box::new(Node::with_routing(config, mesh, usual()))
 }

@@ -56,13 +56,13 @@ fn be<P: Profile>(line: &mut Link<P>, peer: (Address, &str), more: &[&str]) {
     line.frames.clear();
 }
 
-fn nd_config(config: &kinglet::Config) -> nd::Config {
-    nd::Config::new(config.mac.source(), config.mac.extended, config.mac.pan_id.0, config.seed)
+fn nd_config(config: &kinglet::Config) -> nd::NdConfig {
+    nd::NdConfig::new(config.mac.source(), config.mac.extended, config.mac.pan_id.0, config.seed)
 }
 
 fn host() -> Link<Host> {
     let config = config(1, 1);
-    let settings = nd::Config { autoconfigures: true, ..nd_config(&config) };
+    let settings = nd::NdConfig { autoconfigures: true, ..nd_config(&config) };
     let node = Node::with_layers(config, (), Discovered::with(settings), usual());
     Link::new(Box::new(node), Address::Short(1), LOWPAN.0, &[ip(LOWPAN.1)])
 }

@@ -54,10 +54,14 @@ fn gateway(mode: Mode) -> Link<Gateway> {
     let (on_link, autonomous) = (false, true);
     let offered = PrefixInformation { prefix, len, on_link, autonomous, valid_s, preferred_s };
     role.offer_prefix(Instant::ZERO, offered).unwrap();
-    let message =
-        nd::Config::new(config.mac.source(), config.mac.extended, config.mac.pan_id.0, config.seed);
+    let message = nd::NdConfig::new(
+        config.mac.source(),
+        config.mac.extended,
+        config.mac.pan_id.0,
+        config.seed,
+    );
     let discovery = Discovered::serving(message, role);
-    let rpl = rpl::Config::new(Role::Root(rpl::Root::new(ip(ROOT), mode)), 0, 0);
+    let rpl = rpl::RplConfig::new(Role::Root(rpl::Root::new(ip(ROOT), mode)), 0, 0);
     let routing = Rpled::new(&config, rpl);
     let mut node: Box<Node<Gateway>> =
         Box::new(Node::with_layers(config.unsecured(), routing, discovery, usual()));

@@ -184,7 +184,8 @@ impl<S: Sizes> Rpl<S> {
     }
 
     /// Joins a DODAG, if there is no parent in another one; or, with
-    /// [`Config::joins_better_dodag`], if it is a better one (8.2.2.2: grounded, then preferred).
+    /// [`RplConfig::joins_better_dodag`], if it is a better one (8.2.2.2: grounded, then
+    /// preferred).
     fn join(
         &mut self,
         now: Instant,

@@ -9,7 +9,7 @@ mod select;
 pub use output::{MAX_LEN, Out};
 
 use crate::change::Change;
-use crate::config::{Config, Probing, Role, Sizes};
+use crate::config::{Probing, Role, RplConfig, Sizes};
 use crate::dao::{Advertised, Announce, Missed, Route, Targets, Urgency, is_of};
 use crate::dis::Solicit;
 use crate::dodag::{Dodag, link_local};
@@ -75,7 +75,7 @@ struct Answer {
 
 /// A node's part in a RPL network; see the crate's documentation for the loop around it.
 pub struct Rpl<S: Sizes> {
-    config: Config,
+    config: RplConfig,
     random: Random,
     dodag: Option<Dodag>,
     trickle: Trickle,
@@ -110,7 +110,7 @@ pub struct Rpl<S: Sizes> {
 
 impl<S: Sizes> Rpl<S> {
     /// Creates a node without neighbours.
-    pub const fn new(config: Config) -> Self {
+    pub const fn new(config: RplConfig) -> Self {
         let (dodag, start) = match &config.role {
             Role::Root(root) => {
                 let instance = match config.instance {
@@ -153,7 +153,7 @@ impl<S: Sizes> Rpl<S> {
     }
 
     /// Returns the node's configuration.
-    pub const fn config(&self) -> &Config {
+    pub const fn config(&self) -> &RplConfig {
         &self.config
     }
 
@@ -384,7 +384,7 @@ impl<S: Sizes> Rpl<S> {
         self.overloaded = overloaded;
     }
 
-    /// Reports that `waiting` of `room` packets wait to be sent. With [`Config::load`] DIOs
+    /// Reports that `waiting` of `room` packets wait to be sent. With [`RplConfig::load`] DIOs
     /// announce whether that is too much; otherwise nothing happens. To be called whenever the
     /// number may have changed.
     pub fn handle_queue(&mut self, now: Instant, waiting: usize, room: usize) {

@@ -2,8 +2,8 @@
 
 use core::net::Ipv6Addr;
 use kinglet_rpl::{
-    Candidate, Config, Discard, INFINITE_RANK, MAX_LEN, Mode, NextHop, Onward, Out, Probing,
-    Refusal, Role, Root, Route, Rpl, Sizes, Standard,
+    Candidate, Discard, INFINITE_RANK, MAX_LEN, Mode, NextHop, Onward, Out, Probing, Refusal, Role,
+    Root, Route, Rpl, RplConfig, Sizes, Standard,
 };
 use kinglet_time::{Duration, Instant};
 use kinglet_wire::rpl::{ControlOption, Dio, Message, Writer};
@@ -74,8 +74,8 @@ pub(crate) struct Net {
 impl Net {
     pub(crate) fn new(roles: Vec<Role>, probing: Probing, seed: u64) -> Self {
         let node = |(n, role): (usize, &Role)| {
-            let config = Config::new(*role, n as u64 + 1, seed << 8 | n as u64);
-            Rpl::new(Config { probing, ..config })
+            let config = RplConfig::new(*role, n as u64 + 1, seed << 8 | n as u64);
+            Rpl::new(RplConfig { probing, ..config })
         };
         Net {
             nodes: roles.iter().enumerate().map(node).collect(),

@@ -3,7 +3,7 @@
 
 use crate::common::{Fate, Net, ROUTES, address, near};
 use core::net::Ipv6Addr;
-use kinglet_rpl::{CONFIGURATION, Config, Discard, Mode, NextHop, Role, Rpl};
+use kinglet_rpl::{CONFIGURATION, Discard, Mode, NextHop, Role, Rpl, RplConfig};
 use kinglet_time::Duration;
 use kinglet_wire::rpl::{ControlOption, Dao, Dio, Message, Target, Transit};
 
@@ -203,7 +203,7 @@ fn a_router_that_restarts_is_known_again() {
     }
     net.run(secs(60));
     assert_eq!(net.packet(0, address(3)), Fate::Delivered(3));
-    net.nodes[2] = Rpl::new(Config::new(Role::Router, 3, 1_000));
+    net.nodes[2] = Rpl::new(RplConfig::new(Role::Router, 3, 1_000));
     net.run(secs(5));
     let mut fates = Vec::new();
     while fates.last() != Some(&Fate::Delivered(3)) {

@@ -1,7 +1,7 @@
 //! Parents with full queues, and how often children leave them.
 
 use crate::common::{Net, address, near, node_of};
-use kinglet_rpl::{CONFIGURATION, Config, INFINITE_RANK, Mode, Probing, Role, Root, Rpl};
+use kinglet_rpl::{CONFIGURATION, INFINITE_RANK, Mode, Probing, Role, Root, Rpl, RplConfig};
 use kinglet_time::Duration;
 use kinglet_wire::rpl::{ControlOption, Dio, Message};
 
@@ -12,7 +12,7 @@ const fn secs(secs: u64) -> Duration {
 /// Returns the same network, whose nodes honour loads or not.
 fn announcing_load(mut net: Net, load: bool) -> Net {
     for node in &mut net.nodes {
-        *node = Rpl::new(Config { load, ..*node.config() });
+        *node = Rpl::new(RplConfig { load, ..*node.config() });
     }
     net
 }

@@ -2,8 +2,8 @@
 
 use crate::common::{Net, address, near};
 use kinglet_rpl::{
-    CONFIGURATION, Candidate, Change, Config, Discard, INFINITE_RANK, Mode, Probing, Role, Root,
-    Route, Rpl, Sizes, Standard,
+    CONFIGURATION, Candidate, Change, Discard, INFINITE_RANK, Mode, Probing, Role, Root, Route,
+    Rpl, RplConfig, Sizes, Standard,
 };
 use kinglet_time::{Duration, Instant};
 use kinglet_wire::rpl::{
@@ -17,7 +17,7 @@ const fn secs(secs: u64) -> Duration {
 }
 
 /// Returns one router, in range of neighbours 1 and 2 of the DODAG of node 9.
-fn router(change: impl FnOnce(&mut Config)) -> Net {
+fn router(change: impl FnOnce(&mut RplConfig)) -> Net {
     let mut net = Net::new(vec![Role::Router], Probing::Passive, 7);
     let mut config = *net.nodes[0].config();
     change(&mut config);
@@ -34,7 +34,7 @@ fn say(net: &mut Net, from: usize, dio: Dio) -> Result<(), Discard> {
 }
 
 /// Returns the same with 1 as its parent, and 2 a little farther away.
-fn attached(mode: Mode, change: impl FnOnce(&mut Config)) -> Net {
+fn attached(mode: Mode, change: impl FnOnce(&mut RplConfig)) -> Net {
     let mut net = router(change);
     say(&mut net, 1, dio(mode, 256)).unwrap();
     say(&mut net, 2, dio(mode, 300)).unwrap();
@@ -161,7 +161,7 @@ impl Sizes for Large {
 
 #[test]
 fn daos_have_a_limit_of_their_own_however_many_targets_there_are() {
-    let config = Config { acknowledged: false, ..Config::new(Role::Router, 1, 7) };
+    let config = RplConfig { acknowledged: false, ..RplConfig::new(Role::Router, 1, 7) };
     let mut rpl = Rpl::<Large>::new(config);
     let options = [ControlOption::Configuration(CONFIGURATION)];
     hear(&mut rpl, near(1), Message::Dio(dio(Mode::Storing, 256)), &options).unwrap();

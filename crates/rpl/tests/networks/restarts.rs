@@ -1,7 +1,9 @@
 //! Nodes that restart in a network that remembers them.
 
 use crate::common::{Fate, Net, Plan, address, near};
-use kinglet_rpl::{CONFIGURATION, Config, INFINITE_RANK, Mode, Probing, Role, Root, Rpl, dag_rank};
+use kinglet_rpl::{
+    CONFIGURATION, INFINITE_RANK, Mode, Probing, Role, Root, Rpl, RplConfig, dag_rank,
+};
 use kinglet_time::Duration;
 use kinglet_wire::rpl::{
     Configuration, ControlOption, Dao, Dio, Dis, Message, PrefixInformation, Target, Transit,
@@ -29,7 +31,7 @@ fn reaches(net: &mut Net, node: usize) -> bool {
 /// Restarts a node without its state.
 fn restart(net: &mut Net, node: usize, seed: u64) {
     let config = *net.nodes[node].config();
-    net.nodes[node] = Rpl::new(Config { seed, ..config });
+    net.nodes[node] = Rpl::new(RplConfig { seed, ..config });
 }
 
 #[test]
@@ -94,7 +96,8 @@ fn a_root_with_another_mode_objective_or_instance_is_followed() {
         for lost in [None, Some((0, 1))] {
             let mut net = line(Mode::Storing, 4);
             let config = *net.nodes[0].config();
-            net.nodes[0] = Rpl::new(Config { role: Role::Root(root), instance, seed: 9, ..config });
+            net.nodes[0] =
+                Rpl::new(RplConfig { role: Role::Root(root), instance, seed: 9, ..config });
             net.multicasts_lost = lost;
             net.run(secs(2));
             net.multicasts_lost = None;
@@ -110,9 +113,9 @@ fn a_root_with_another_mode_objective_or_instance_is_followed() {
 }
 
 /// One router that receives neighbours 1 and 2; see `neighbours.rs`.
-fn router(mode: Mode, change: impl FnOnce(&mut Config)) -> Net {
+fn router(mode: Mode, change: impl FnOnce(&mut RplConfig)) -> Net {
     let mut net = Net::new(vec![Role::Router], Probing::Passive, 7);
-    let mut config = Config { acknowledged: false, ..*net.nodes[0].config() };
+    let mut config = RplConfig { acknowledged: false, ..*net.nodes[0].config() };
     change(&mut config);
     net.nodes[0] = Rpl::new(config);
     say(&mut net, 1, dio(mode, 256)).unwrap();
@@ -218,7 +221,7 @@ fn a_dead_parent_that_restarts_is_used_at_once() {
 fn only_the_configured_instance_is_joined() {
     for (instance, joins) in [(None, true), (Some(5), true), (Some(6), false)] {
         let mut net = Net::new(vec![Role::Router], Probing::Passive, 7);
-        let config = Config { instance, ..*net.nodes[0].config() };
+        let config = RplConfig { instance, ..*net.nodes[0].config() };
         net.nodes[0] = Rpl::new(config);
         let heard = say(&mut net, 1, Dio { instance: 5, ..dio(Mode::Storing, 256) });
         assert_eq!(heard.is_ok(), joins, "{instance:?}");
@@ -313,7 +316,7 @@ fn an_epoch_changes_with_each_request_for_daos_and_each_life() {
 #[test]
 fn the_first_dio_of_a_root_leaves_as_soon_as_it_has_listened() {
     let mut root =
-        Rpl::<Plan>::new(Config::new(Role::Root(Root::new(address(0), Mode::Storing)), 1, 7));
+        Rpl::<Plan>::new(RplConfig::new(Role::Root(Root::new(address(0), Mode::Storing)), 1, 7));
     let mut buf = [0; kinglet_rpl::MAX_LEN];
     let mut next = || {
         let at = root.deadline().expect("a root begins");

@@ -21,7 +21,7 @@ pub use listener::{HalfOpen, Listener};
 pub use ready::{Readiness, Ready};
 pub use time_wait::TimeWait;
 
-use crate::config::Config;
+use crate::config::TcpConfig;
 use crate::congestion::Controller;
 use crate::conn::{Buffers, FastOpen, LossRecovery, Planned};
 use crate::error::Discard;
@@ -302,7 +302,7 @@ pub struct Endpoint<K: Peer, S: Sizes> {
     epoch: Instant,
     last_cookie: Option<Instant>,
     stats: Stats,
-    config: Config,
+    config: TcpConfig,
     replies: Replies<K>,
     /// A half-open connection that is answered with a SYN cookie, and not stored.
     forgotten: <S::Features as Features>::SynCookies<HalfOpen<K>>,
@@ -317,7 +317,7 @@ pub struct Endpoint<K: Peer, S: Sizes> {
 
 impl<K: Peer, S: Sizes> Endpoint<K, S> {
     /// Creates an endpoint without connections or listeners.
-    pub const fn new(config: Config) -> Self {
+    pub const fn new(config: TcpConfig) -> Self {
         const {
             let largest = <S::Features as Features>::Place::MAX;
             assert!(S::SendBuffer::LEN <= largest && S::ReceiveBuffer::LEN <= largest);

@@ -175,7 +175,8 @@ impl<S: Sizes> Subject for World<S> {
             fast_recovery: !seed.is_multiple_of(3),
             ..Default::default()
         };
-        let mut ep: Box<Endpoint<Pair, S>> = Box::new(Endpoint::new(Config::new([seed as u8; 16])));
+        let mut ep: Box<Endpoint<Pair, S>> =
+            Box::new(Endpoint::new(TcpConfig::new([seed as u8; 16])));
         ep.listen(80, ListenConfig { fast_open: 2, ..listening(2, config) }).unwrap();
         World {
             ep,

@@ -121,7 +121,7 @@ fn no_more_than_sixteen_are_owed() {
 fn timed(rto: Rto, rto_min: Duration, seed: u8) -> (Alone, Handle) {
     let config = ConnectionConfig { rto, rto_min, pacing: false, ..plain() };
     let mut s = Alone::new();
-    s.ep = Box::new(Endpoint::new(Config::new([seed; 16])));
+    s.ep = Box::new(Endpoint::new(TcpConfig::new([seed; 16])));
     let handle = s.connecting(config);
     assert_eq!(info(&s, handle).rto, MS * 1_000, "of a SYN");
     s.wait(MS * 50);

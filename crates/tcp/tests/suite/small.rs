@@ -302,8 +302,8 @@ fn between<A: Sizes, B: Sizes>() {
         ..ConnectionConfig::DEFAULT
     };
     let mut now = Instant::from_secs(5);
-    let mut client = Box::new(Endpoint::<Pair, A>::new(Config::new([1; 16])));
-    let mut server = Box::new(Endpoint::<Pair, B>::new(Config::new([2; 16])));
+    let mut client = Box::new(Endpoint::<Pair, A>::new(TcpConfig::new([1; 16])));
+    let mut server = Box::new(Endpoint::<Pair, B>::new(TcpConfig::new([2; 16])));
     server.listen(80, ListenConfig { fast_open: 2, ..listening(2, config) }).unwrap();
     let c = client.connect(now, Pair(1, 2), 80, config).unwrap();
     let (mut up, mut down, mut count) = (Flying::new(), Flying::new(), 0);

@@ -23,7 +23,7 @@ impl aodv::Sizes for Echo {
 fn main() -> ! {
     let node = singleton!(: Place<Echo> = Place::uninit());
     let config = place::unsecured();
-    let aodv = aodv::Config { role: Role::Router, ..aodv::Config::OFF };
+    let aodv = aodv::AodvConfig { role: Role::Router, ..aodv::AodvConfig::OFF };
     let aodv = Aoded::new(&config, aodv, place::PREFIX);
     echo::run(node, config, aodv, ListenConfig::default())
 }

@@ -23,6 +23,6 @@ kinglet_firmware::echo_profile!(Echo {
 fn main() -> ! {
     let node = singleton!(: Place<Echo> = Place::uninit());
     let config = place::unsecured();
-    let discovery = Discovered::with(nd::Config { autoconfigures: true, ..place::nd(&config) });
+    let discovery = Discovered::with(nd::NdConfig { autoconfigures: true, ..place::nd(&config) });
     echo::run_with_discovery(node, config, discovery, ListenConfig::default())
 }

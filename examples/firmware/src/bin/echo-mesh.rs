@@ -16,7 +16,7 @@ kinglet_firmware::echo_profile!(Echo { routing: Meshed<Self>, });
 fn main() -> ! {
     let node = singleton!(: Place<Echo> = Place::uninit());
     let config = place::unsecured();
-    let mesh = mesh::Config { role: Role::Leaf, ..mesh::Config::OFF };
+    let mesh = mesh::MeshConfig { role: Role::Leaf, ..mesh::MeshConfig::OFF };
     let mesh = Meshed::new(&config, mesh, place::PREFIX);
     echo::run(node, config, mesh, ListenConfig::default())
 }

@@ -6,8 +6,8 @@ use core::net::Ipv6Addr;
 use kinglet::AddressPair;
 use kinglet_tcp::congestion::NewReno;
 use kinglet_tcp::{
-    Config, ConnectionConfig, Ecn, Endpoint, HalfOpen, KnownServer, ListenConfig, Listener, Peer,
-    Piece, SegmentRecord, Sizes, Slot, TimeWait,
+    ConnectionConfig, Ecn, Endpoint, HalfOpen, KnownServer, ListenConfig, Listener, Peer, Piece,
+    SegmentRecord, Sizes, Slot, TcpConfig, TimeWait,
 };
 use kinglet_time::{Duration, Instant, earliest};
 use kinglet_wire::ipv6::{HEADER_LEN, Header, protocol};
@@ -106,8 +106,11 @@ impl<'a> Bridge<'a> {
         random.fill_bytes(&mut secret);
         // Other ports than the previous case, whose connections are still in TIME-WAIT on Linux.
         let first = 49_152 + (seed as u16 % 16) * 1_000;
-        let config_of_all =
-            Config { ephemeral_first: first, ephemeral_last: first + 999, ..Config::new(secret) };
+        let config_of_all = TcpConfig {
+            ephemeral_first: first,
+            ephemeral_last: first + 999,
+            ..TcpConfig::new(secret)
+        };
         let mut tcp: Box<Tcp> = Box::new(Endpoint::new(config_of_all));
         let listen = ListenConfig { fast_open: 2, connection: CONFIG, ..ListenConfig::default() };
         tcp.listen(KINGLET_PORT, listen).unwrap();

@@ -200,8 +200,8 @@ fn waking(code: &mut String, own: &mac::Wake) {
 }
 
 fn discovering(code: &mut String, scenario: &Scenario) {
-    let usual = aodv::Config::OFF;
-    let named = ("AODV", "kinglet::aodv::Config", "OFF");
+    let usual = aodv::AodvConfig::OFF;
+    let named = ("AODV", "kinglet::aodv::AodvConfig", "OFF");
     constant(code, "For `Aoded::new`, with the node's role.", named, |fields| {
         let metric = |metric| format!("kinglet::aodv::Metric::{metric:?}");
         fields.field("metric", scenario.aodv_metric, usual.metric, metric);

@@ -8,7 +8,7 @@
 //! 3. New seeds confirm the remaining changes, together and one by one.
 //!
 //! ```
-//! use kinglet_lab::advise::{Config, Objective, advise};
+//! use kinglet_lab::advise::{AdviceConfig, Objective, advise};
 //! use kinglet_lab::sweep::Base;
 //! let text = "
 //!     duration_s = 20
@@ -18,7 +18,8 @@
 //!     flow = [{ kind = 'tcp-bulk', from = 2, to = 0 }]
 //! ";
 //! let base = Base::from_table("two.toml".as_ref(), text.parse().unwrap()).unwrap();
-//! let config = Config { runs: 120, confirmations: 4, ..Config::new(Objective::Goodput) };
+//! let usual = AdviceConfig::new(Objective::Goodput);
+//! let config = AdviceConfig { runs: 120, confirmations: 4, ..usual };
 //! let advice = advise(&base, &config).unwrap().unwrap();
 //! assert!(advice.gain.mean > 0.0);
 //! ```
@@ -58,7 +59,7 @@ const SECOND_LOOKS: u64 = 8;
 
 /// Parameters of the search.
 #[derive(Clone, Copy)]
-pub struct Config<'a> {
+pub struct AdviceConfig<'a> {
     /// Quantity to improve.
     pub objective: Objective,
     /// Maximum octets of the buffers of one node's connections; `None` means no limit.
@@ -77,11 +78,11 @@ pub struct Config<'a> {
     pub progress: &'a (dyn Fn(usize, usize) + Sync),
 }
 
-impl Config<'_> {
+impl AdviceConfig<'_> {
     /// The defaults: 600 simulations and ten seeds for confirmation.
     pub fn new(objective: Objective) -> Self {
         static NEVER: AtomicBool = AtomicBool::new(false);
-        Config {
+        AdviceConfig {
             objective,
             budget: None,
             runs: 600,
@@ -142,7 +143,7 @@ pub struct Change {
 ///
 /// # Errors
 /// [`AdviseError`]
-pub fn advise(base: &Base, config: &Config<'_>) -> Result<Option<Advice>, AdviseError> {
+pub fn advise(base: &Base, config: &AdviceConfig<'_>) -> Result<Option<Advice>, AdviseError> {
     let mut trials = Trials::new(base, config)?;
     match search(&mut trials, config) {
         Ok(advice) => Ok(Some(advice)),
@@ -151,7 +152,7 @@ pub fn advise(base: &Base, config: &Config<'_>) -> Result<Option<Advice>, Advise
     }
 }
 
-fn search(trials: &mut Trials<'_>, config: &Config<'_>) -> Result<Advice, Stopped> {
+fn search(trials: &mut Trials<'_>, config: &AdviceConfig<'_>) -> Result<Advice, Stopped> {
     let first = trials.base().seed;
     let plain = Candidate::plain(trials.choices().len());
     if trials.outcomes(&plain, first..first + 1)?.is_empty() {

@@ -1,6 +1,6 @@
 //! Simulation of combinations of settings, once per seed.
 
-use super::Config;
+use super::AdviceConfig;
 use super::error::{AdviseError, Stopped};
 use super::kept::Kept;
 use super::objective::{Objective, buffers_of, measured};
@@ -18,7 +18,7 @@ use std::sync::{MutexGuard, PoisonError};
 /// Settings of the scenario, and the outcomes of their combinations.
 pub(super) struct Trials<'a> {
     base: &'a Base,
-    config: &'a Config<'a>,
+    config: &'a AdviceConfig<'a>,
     plain: Scenario,
     settings: Vec<Offered>,
     scenarios: BTreeMap<Candidate, Option<Scenario>>,
@@ -27,7 +27,7 @@ pub(super) struct Trials<'a> {
 }
 
 impl<'a> Trials<'a> {
-    pub(super) fn new(base: &'a Base, config: &'a Config<'a>) -> Result<Self, AdviseError> {
+    pub(super) fn new(base: &'a Base, config: &'a AdviceConfig<'a>) -> Result<Self, AdviseError> {
         let plain =
             base.read(base.table()).map_err(|error| AdviseError::Scenario(base.placed(error)))?;
         let impossible =
@@ -140,7 +140,7 @@ impl<'a> Trials<'a> {
     /// Simulates runs without a result.
     fn complete(&mut self, mut runs: Vec<(&Candidate, &Scenario, u64)>) -> Result<(), Stopped> {
         runs.retain(|(candidate, _, seed)| self.outcome(candidate, *seed).is_none());
-        let Config { progress, runs: planned, objective, .. } = *self.config;
+        let AdviceConfig { progress, runs: planned, objective, .. } = *self.config;
         let counted = AtomicUsize::new(self.outcomes.len());
         let one = |(candidate, scenario, seed): (&Candidate, &Scenario, u64)| {
             let measured = self.simulated(scenario, seed)?;

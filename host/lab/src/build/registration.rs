@@ -24,14 +24,14 @@ pub(super) fn discovery(scenario: &Scenario, node: NodeId, config: &Config) -> O
         return net::Discovery::NONE;
     }
     let mac = &config.mac;
-    let settings = nd::Config::new(mac.source(), mac.extended, mac.pan_id.0, config.seed);
+    let settings = nd::NdConfig::new(mac.source(), mac.extended, mac.pan_id.0, config.seed);
     let border = scenario.root();
     let autoconfigures = scenario.registration && node != border;
     let has_parent = !mac.rx_on_when_idle;
     let reports = scenario.listener_reports;
     // With RPL a leaf advertises its own address.
     let routed = scenario.routing != Routing::Rpl || role == Role::Host;
-    let settings = nd::Config { autoconfigures, has_parent, reports, routed, ..settings };
+    let settings = nd::NdConfig { autoconfigures, has_parent, reports, routed, ..settings };
     let serves = scenario.registration && (node == border || role.relays());
     let role = serves.then(|| serving(scenario, node == border));
     Optional::new(settings, role)

@@ -65,7 +65,7 @@ pub(crate) use hosts::Host;
 pub use metric::Metric;
 pub(crate) use models::Model;
 pub use over_rpl::OfTree;
-pub use runner::{Config, LabError, Outcome, Results, run};
+pub use runner::{ExperimentConfig, LabError, Outcome, Results, run};
 pub(crate) use tcplp_stacks::table_9;
 
 use crate::chart::Figure;

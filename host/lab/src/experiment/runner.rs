@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Parameters of a run.
 #[derive(Clone, Copy)]
-pub struct Config<'a> {
+pub struct ExperimentConfig<'a> {
     /// Length of the simulations.
     pub effort: Effort,
     /// Seeds per point, at least 1.
@@ -65,7 +65,10 @@ type Job = (usize, usize, u64);
 ///
 /// # Errors
 /// The error of the first simulation (in plan order) that failed.
-pub fn run(experiments: &[&'static Experiment], config: Config<'_>) -> Result<Outcome, LabError> {
+pub fn run(
+    experiments: &[&'static Experiment],
+    config: ExperimentConfig<'_>,
+) -> Result<Outcome, LabError> {
     let plans: Vec<Vec<Point>> = experiments.iter().map(|e| e.points(config.effort)).collect();
     let jobs: Vec<Job> = plans
         .iter()
@@ -127,7 +130,7 @@ fn simulate(
     experiments: &[&'static Experiment],
     plans: &[Vec<Point>],
     jobs: &[Job],
-    config: Config<'_>,
+    config: ExperimentConfig<'_>,
 ) -> Result<Vec<Option<RunResult>>, LabError> {
     let done = std::sync::atomic::AtomicUsize::new(0);
     let one = |job: &Job| {
@@ -264,7 +267,7 @@ mod tests {
         };
         let (cancel, planned) = (&AtomicBool::new(false), AtomicUsize::new(0));
         let progress = |_, all| planned.store(all, Ordering::Relaxed);
-        let config = Config {
+        let config = ExperimentConfig {
             effort: Effort::Quick,
             seeds: 2,
             first_seed: 1,
@@ -280,7 +283,7 @@ mod tests {
 
     fn outcome(jobs: usize, cancelled: bool) -> Outcome {
         let cancel = &AtomicBool::new(cancelled);
-        let config = Config {
+        let config = ExperimentConfig {
             effort: Effort::Quick,
             seeds: 2,
             first_seed: 1,

@@ -6,7 +6,7 @@ use super::{Death, FlowResult, NodeResult, Options, Reason, RunError, RunResult,
 use crate::build::{medium_of, radio_of};
 use crate::scenario::{File, FlowKind, NodeId, Scenario};
 use kinglet::time::{Duration, Instant};
-use kinglet_pip::{Config, MAX_FILE, Outcome, transfer};
+use kinglet_pip::{MAX_FILE, Outcome, PipConfig, transfer};
 
 /// The file that PIP transfers, if there is one.
 pub(super) fn file_of(scenario: &Scenario) -> Option<File> {
@@ -60,13 +60,13 @@ pub(super) fn simulate(scenario: &Scenario, file: File, seed: u64) -> RunResult 
     let clock = std::time::Instant::now();
     let hops = scenario.nodes.len() - 1;
     let spacing_m = scenario.nodes[1].x_m - scenario.nodes[0].x_m;
-    let config = Config {
+    let config = PipConfig {
         radio: radio_of(scenario),
         drift_ppm: scenario.radio.drift_ppm,
         spacing_m,
         medium: medium_of(scenario),
         limit: Duration::from_micros((scenario.duration_s * 1e6) as u64),
-        ..Config::new(hops, file.bytes as usize)
+        ..PipConfig::new(hops, file.bytes as usize)
     };
     let outcome = transfer(&config, seed);
     RunResult {

@@ -69,7 +69,7 @@ pub struct Scenario {
     pub interference: Vec<Interferer>,
     /// Link layer of every node. Addresses, channel, power and idle listening come from the node
     /// and its radio.
-    pub mac: mac::Config,
+    pub mac: mac::MacConfig,
     /// CSMA-CA backoff of every node.
     pub backoff: EitherBackoff,
     /// Polling of leaves.
@@ -78,7 +78,7 @@ pub struct Scenario {
     pub wake: Option<Wake>,
     /// Network layer of every node, except for addresses and tags. Only routers forward, and a
     /// border router's queue is longer than the limit.
-    pub net: net::Config,
+    pub net: net::NetConfig,
     /// Limit of packets that wait at the border router for the radio; `None` is its whole memory.
     pub border_queue: Option<u8>,
     /// Treatment of fragments in routers.
@@ -238,7 +238,7 @@ impl Scenario {
     pub fn as_tcplp(self) -> Self {
         Scenario {
             radio: Radio { cca: Cca::Energy, ..self.radio },
-            mac: mac::Config {
+            mac: mac::MacConfig {
                 security: self.mac.security,
                 reserved_security: self.mac.reserved_security,
                 ..tcplp::MAC
@@ -250,7 +250,7 @@ impl Scenario {
                 ..Tcp::default()
             },
             polling: Polling::TCPLP,
-            net: net::Config { border: net::BorderPolicy::Shared, ..self.net },
+            net: net::NetConfig { border: net::BorderPolicy::Shared, ..self.net },
             relays_yield: false,
             ..self
         }
@@ -263,7 +263,7 @@ impl Scenario {
         Scenario {
             mac: tinyos::MAC,
             backoff: EitherBackoff::EXPONENTIAL,
-            net: net::Config { border: net::BorderPolicy::Shared, ..NET },
+            net: net::NetConfig { border: net::BorderPolicy::Shared, ..NET },
             border_queue: Some(NET.queue_limit),
             // A reading with its headers leaves seven octets of a frame: with the option it would
             // need two frames.
@@ -287,7 +287,7 @@ impl Scenario {
     pub fn as_kinglet(self) -> Self {
         Scenario {
             radio: Radio { cca: Radio::default().cca, ..self.radio },
-            mac: mac::Config {
+            mac: mac::MacConfig {
                 security: self.mac.security,
                 reserved_security: self.mac.reserved_security,
                 ..MAC
@@ -310,7 +310,7 @@ impl Scenario {
         let mut tcp = Tcp { connection: default.tcp.connection, ..self.tcp.clone() };
         tcp.connection.rto_initial = self.tcp.connection.rto_initial;
         // Settings of sleepy leaves and of their parents are not compared.
-        let mac = mac::Config {
+        let mac = mac::MacConfig {
             indirect: self.mac.indirect,
             data_request_timeout: self.mac.data_request_timeout,
             csl: self.mac.csl,

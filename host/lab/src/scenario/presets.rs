@@ -20,7 +20,7 @@ pub const SECURITY: mac::Security = mac::Security {
 /// Link layer of a node ([`kinglet::Config::new`]; `docs/decisions/0024` gives the reasons):
 /// secured as every real network is, and with fast responses as a parent: [`tcplp::INDIRECT`] with
 /// bursts.
-pub const MAC: mac::Config = mac::Config {
+pub const MAC: mac::MacConfig = mac::MacConfig {
     security: Some(SECURITY),
     indirect: mac::Indirect { burst: true, ..tcplp::INDIRECT },
     ..Config::new(0xffff, [0; 8], 0, [0; 16]).mac
@@ -28,7 +28,8 @@ pub const MAC: mac::Config = mac::Config {
 
 /// Network layer of a node, with the queue length of the stack's profile for routers
 /// ([`kinglet::Router`]).
-pub const NET: net::Config = net::Config { queue_limit: 10, ..net::Config::new(Address::None) };
+pub const NET: net::NetConfig =
+    net::NetConfig { queue_limit: 10, ..net::NetConfig::new(Address::None) };
 
 /// CSL between crystals of 20 ppm, with a channel sample every `period_ms` milliseconds, and the
 /// longest synchronisation interval that may fail once within OpenThread's CSL timeout of 100 s.
@@ -84,7 +85,7 @@ pub mod tcplp {
     /// five frames carry its 462 octets; `docs/decisions/0002` has the arithmetic. Retries are the
     /// most that table 8-94 allows, as TCPlp's port of OpenThread makes 10 attempts; d is that of
     /// §7.1.
-    pub const MAC: mac::Config = mac::Config {
+    pub const MAC: mac::MacConfig = mac::MacConfig {
         max_frame_retries: 7,
         retry_delay_max: Duration::from_millis(40),
         adaptive_retry_delay: false,
@@ -125,7 +126,7 @@ pub mod tinyos {
     /// which are 31 unit backoff periods. Those after a busy channel have up to 7 there and no
     /// limit; here they have up to 31 and are five at most. BLIP repeats a frame five times after
     /// 103 ms (`BLIP_L2_RETRIES`, `BLIP_L2_DELAY`); here a random time has this mean.
-    pub const MAC: mac::Config = mac::Config {
+    pub const MAC: mac::MacConfig = mac::MacConfig {
         csma_params: CsmaParams { min_be: 5, max_be: 5, max_backoffs: 5 },
         max_frame_retries: 5,
         retry_delay_max: Duration::from_millis(206),

@@ -426,7 +426,7 @@ fn sleeping_and_queueing_have_their_keys() {
         burst: false,
     };
     let expected =
-        mac::Config { indirect, data_request_timeout: ms(30), ..Scenario::default().mac };
+        mac::MacConfig { indirect, data_request_timeout: ms(30), ..Scenario::default().mac };
     assert_eq!(scenario.mac, expected);
     assert_eq!(scenario.net.queue, net::QueueDiscipline::Red(net::Red::DEFAULT));
     assert!(refused(&text.replace("min_be = 0", "min_be = 6")).contains("mac.indirect.min_be"));

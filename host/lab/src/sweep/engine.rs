@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 /// Settings of the execution of a sweep.
 #[derive(Clone, Copy)]
-pub struct Config<'a> {
+pub struct SweepConfig<'a> {
     /// Threads; 0 = one per core.
     pub jobs: usize,
     /// Runs that have not ended when this becomes true are abandoned; a failure sets it as well.
@@ -61,7 +61,7 @@ pub fn run(
     plan: &Plan,
     finished: &mut Finished,
     journal: Option<&mut Journal>,
-    config: Config<'_>,
+    config: SweepConfig<'_>,
 ) -> Result<(), SweepError> {
     let pending: Vec<Run> = plan.pending(finished).into_iter().cloned().collect();
     let done = AtomicUsize::new(0);

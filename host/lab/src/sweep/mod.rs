@@ -42,7 +42,7 @@ mod unit;
 mod write;
 
 pub use effects::{FieldEffect, FieldEffects, Group};
-pub use engine::{Config, SweepError, run};
+pub use engine::{SweepConfig, SweepError, run};
 pub use journal::{Journal, JournalError, digest};
 pub(crate) use plan::keys_of;
 pub use plan::{Plan, Run};

@@ -1,6 +1,6 @@
 //! Advice: it is right where the answer is known, and its output is complete.
 
-use kinglet_lab::advise::{Advice, AdviseError, Config, Kept, Objective, advise, code};
+use kinglet_lab::advise::{Advice, AdviceConfig, AdviseError, Kept, Objective, advise, code};
 use kinglet_lab::sweep::{Base, Journal};
 use std::path::Path;
 use std::sync::Mutex;
@@ -18,13 +18,13 @@ fn base(text: &str) -> Base {
     Base::from_table("s.toml".as_ref(), text.parse().expect("valid TOML")).expect("new names")
 }
 
-fn of(text: &str, config: Config<'_>) -> Result<Advice, AdviseError> {
-    let config = Config { confirmations: 4, ..config };
+fn of(text: &str, config: AdviceConfig<'_>) -> Result<Advice, AdviseError> {
+    let config = AdviceConfig { confirmations: 4, ..config };
     advise(&base(text), &config).map(|advice| advice.expect("nobody cancels it"))
 }
 
-fn goodput(runs: usize) -> Config<'static> {
-    Config { runs, ..Config::new(Objective::Goodput) }
+fn goodput(runs: usize) -> AdviceConfig<'static> {
+    AdviceConfig { runs, ..AdviceConfig::new(Objective::Goodput) }
 }
 
 /// A fifth of the frames is lost, and none is retransmitted.
@@ -45,14 +45,15 @@ fn a_plainly_wrong_setting_is_corrected() {
 #[test]
 fn the_same_question_has_the_same_answer_whatever_the_threads() {
     let text = format!("{LINE}mac = {{ retry_delay_ms = 0 }}\n{FLOW}");
-    let [one, two] = [1, 2].map(|jobs| of(&text, Config { jobs, ..goodput(60) }).expect("advice"));
+    let [one, two] =
+        [1, 2].map(|jobs| of(&text, AdviceConfig { jobs, ..goodput(60) }).expect("advice"));
     assert_eq!(format!("{one:?}"), format!("{two:?}"));
 }
 
 #[test]
 fn buffers_stay_within_the_budget_or_there_is_no_advice() {
     let text = format!("{LINE}tcp = {{ mss_frames = 8 }}\n{FLOW}");
-    let within = |budget| of(&text, Config { budget: Some(budget), ..goodput(60) });
+    let within = |budget| of(&text, AdviceConfig { budget: Some(budget), ..goodput(60) });
     let advice = within(1_500).expect("advice");
     assert!(advice.buffers[0] > 1_500 && advice.buffers[1] <= 1_500, "{:?}", advice.buffers);
     let error = within(10).expect_err("no segment is that small");
@@ -114,7 +115,7 @@ fn finished_runs_of_the_journal_are_not_repeated() {
         let (journal, finished) = Journal::open(&file, "this").expect("a journal");
         let kept = Mutex::new(Kept::new(journal, finished));
         let before = kept.lock().expect("one thread").len();
-        let advice = of(&text, Config { kept: Some(&kept), ..goodput(60) }).expect("advice");
+        let advice = of(&text, AdviceConfig { kept: Some(&kept), ..goodput(60) }).expect("advice");
         (before, kept.lock().expect("one thread").len(), format!("{advice:?}"))
     };
     let first = with_journal();
@@ -132,7 +133,7 @@ fn advice_on_the_scenario_of_a_paper_is_better_than_what_the_paper_had() {
     // A fifth of its duration suffices.
     table.insert("duration_s".to_owned(), 60.into());
     let base = Base::from_table(&file, table).expect("new names");
-    let config = Config { confirmations: 4, ..goodput(100) };
+    let config = AdviceConfig { confirmations: 4, ..goodput(100) };
     let advice = advise(&base, &config).expect("advice").expect("nobody cancels it");
     assert!(advice.gain.mean > 0.0 && advice.gain.sure > 0.9, "{:?}", advice.gain);
 }

@@ -47,11 +47,11 @@ routing = "mesh"
 /// A leaf of the office.
 const LEAF: usize = 11;
 
-fn configs(text: &str, node: usize) -> (mac::Config<()>, net::Config, mesh::Config) {
+fn configs(text: &str, node: usize) -> (mac::MacConfig<()>, net::NetConfig, mesh::MeshConfig) {
     let scenario = Scenario::from_toml("settings.toml", text).unwrap_or_else(|e| panic!("{e}"));
     let (mut network, _) = network(&scenario, 1);
     let mesh = network.device(node).node().routing().mesh();
-    let mesh = mesh.map_or(mesh::Config::OFF, |mesh| *mesh.config());
+    let mesh = mesh.map_or(mesh::MeshConfig::OFF, |mesh| *mesh.config());
     let mac = *network.device(node).node().mac().config();
     (mac, network.with_device(node, |site, _| *site.node().net().config()), mesh)
 }

@@ -286,7 +286,7 @@ fn without_short_addresses(network: &mut Network, scenario: &Scenario) {
     for node in 0..nodes {
         let mut config = Config::new(0xffff, eui64_of(node), u64::from(node) + 7, [7; 16]);
         config.mac =
-            kinglet::mac::Config { short: 0xffff, extended: eui64_of(node), ..scenario.mac };
+            kinglet::mac::MacConfig { short: 0xffff, extended: eui64_of(node), ..scenario.mac };
         config.net.link = config.mac.source();
         config.net.forward = true;
         let capabilities: Capabilities = radio_of(scenario).capabilities();

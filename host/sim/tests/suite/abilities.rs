@@ -3,7 +3,7 @@
 
 use crate::common::*;
 use kinglet::mac::{
-    AlwaysOn, ByRadio, CcmStar, Class, Config, Exponential, Indication, Key, LinkSecurity, Mac,
+    AlwaysOn, ByRadio, CcmStar, Class, Exponential, Indication, Key, LinkSecurity, Mac, MacConfig,
     Neighbour, PeerCounter, Security, Sizes, Slot, Tabled, Token, TxRequest,
 };
 use kinglet::wire::ieee802154::Address;
@@ -96,7 +96,7 @@ struct Mote {
 impl Mote {
     fn new(short: u16, by_radio: bool, key: u8) -> Mote {
         let security = Some(Security { key: Key([key; 16]), ..SECURITY });
-        let config = Config { short, security, ..Config::DEFAULT };
+        let config = MacConfig { short, security, ..MacConfig::DEFAULT };
         let (radio, seed) = (ABLE.capabilities(), u64::from(short));
         type Software = CcmStar<Tabled, [PeerCounter; 2]>;
         type Hardware = CcmStar<ByRadio, [PeerCounter; 2]>;

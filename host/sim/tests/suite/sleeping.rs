@@ -4,7 +4,7 @@
 use crate::common::*;
 use kinglet::mac::Delivery::Delivered;
 use kinglet::mac::{
-    CcmStar, Class, Config, Csl, DataRequestOutcome, Exponential, Indication, Indirect, Mac,
+    CcmStar, Class, Csl, DataRequestOutcome, Exponential, Indication, Indirect, Mac, MacConfig,
     Neighbour, PeerCounter, Sampled, Samples, Sizes, Sleeper, Sleepers, Slot, Tabled, Token,
     TxRequest,
 };
@@ -139,7 +139,7 @@ impl Mote {
         indirect: Indirect,
     ) -> Mote {
         let rx_on_when_idle = interval.is_none();
-        let config = Config { short, rx_on_when_idle, indirect, ..Config::DEFAULT };
+        let config = MacConfig { short, rx_on_when_idle, indirect, ..MacConfig::DEFAULT };
         let mac = Mac::new(config, radio.capabilities(), u64::from(short));
         let next = Instant::from_millis(10 + u64::from(short) * 100);
         let (outcomes, frame) = (Vec::new(), Vec::new());
@@ -294,7 +294,7 @@ fn a_frame_that_does_not_come_costs_the_whole_window() {
     world.with_device(0, |parent, now| parent.mac.set_pending(now, 1, true).unwrap());
     world.run_until(Instant::from_millis(900));
     assert_eq!(world.device(1).outcomes, [DataRequestOutcome::TimedOut]);
-    let window = Config::DEFAULT.data_request_timeout.as_micros();
+    let window = MacConfig::DEFAULT.data_request_timeout.as_micros();
     assert_eq!(on_us(&world, 1), exchange_us(&NRF52840, REQUEST_PSDU) + window);
 }
 
@@ -304,8 +304,13 @@ fn sampling(csl: Csl, drift_ppm: i32, indirect: Indirect) -> World<Mote> {
     let radio = NRF52840;
     let mut parent = Mote::new(0, &radio, None, indirect);
     parent.mac.set_pending(Instant::ZERO, 1, false).unwrap();
-    let config =
-        Config { short: 1, rx_on_when_idle: false, csl: Some(csl), indirect, ..Config::DEFAULT };
+    let config = MacConfig {
+        short: 1,
+        rx_on_when_idle: false,
+        csl: Some(csl),
+        indirect,
+        ..MacConfig::DEFAULT
+    };
     let mut leaf = Mote::new(1, &radio, None, indirect);
     leaf.mac = Mac::new(config, radio.capabilities(), 1);
     let place =

@@ -6,7 +6,7 @@ use super::link::OneWayLink;
 use super::source::Source;
 use super::{End, Host, Report, SLOTS, Side};
 use kinglet_tcp::congestion::Controller;
-use kinglet_tcp::{Config, ConnectError, Endpoint, Handle, Info, ListenConfig, State};
+use kinglet_tcp::{ConnectError, Endpoint, Handle, Info, ListenConfig, State, TcpConfig};
 use kinglet_time::{Duration, Instant, earliest};
 use kinglet_wire::tcp::Segment;
 
@@ -51,7 +51,7 @@ pub(super) struct World<'a, C: Controller> {
 
 fn end<C: Controller>(source: &mut dyn Source, course: &Course, side: Side) -> Box<End<C>> {
     let secret = core::array::from_fn(|_| source.below(256) as u8);
-    let mut end = Box::new(Endpoint::new(Config::new(secret)));
+    let mut end = Box::new(Endpoint::new(TcpConfig::new(secret)));
     let connection = course.configs[side];
     let listen = ListenConfig { backlog: 4, fast_open: course.fast_open, connection };
     end.listen(PORT, listen).expect("a free listener");

@@ -1,7 +1,7 @@
 //! Settings of a stack: names of Linux's sysctls, and some additional ones.
 
 use super::Algorithm;
-use kinglet_tcp::{Config, ConnectionConfig, KeepAlive};
+use kinglet_tcp::{ConnectionConfig, KeepAlive, TcpConfig};
 use kinglet_time::{Duration, Instant};
 use std::net::Ipv6Addr;
 
@@ -14,7 +14,7 @@ pub struct Settings {
     /// Its address, unless a socket is bound to another.
     pub local: Ipv6Addr,
     /// Settings of the endpoint.
-    pub endpoint: Config,
+    pub endpoint: TcpConfig,
     /// Settings of connections, unless their socket has others.
     pub connection: ConnectionConfig,
     /// Their congestion control.
@@ -30,7 +30,7 @@ impl Default for Settings {
         Settings {
             start: Instant::from_secs(10),
             local: Ipv6Addr::new(0xfd3d, 0x0a0b, 0x17d6, 0, 0, 0, 0, 1),
-            endpoint: Config::new([1; 16]),
+            endpoint: TcpConfig::new([1; 16]),
             connection: ConnectionConfig {
                 mss: 1440,
                 send_buffer: 65_536,

@@ -29,7 +29,7 @@ pub(crate) const fn ms(millis: u64) -> Duration {
 }
 
 pub(crate) fn end(seed: u64) -> End {
-    Endpoint::new(Config::new(seed))
+    Endpoint::new(CoapConfig::new(seed))
 }
 
 /// Returns the next message, as octets.

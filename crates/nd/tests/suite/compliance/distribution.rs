@@ -3,7 +3,7 @@
 use super::{ALL_ROUTERS, Lone, MINUTE, OWN, ROOT, Sent, border, config, context, global, local};
 use super::{host, of_type, prefix, root, router, source};
 use crate::common::Serves;
-use kinglet_nd::{Border, Config, Configured, Discovery, Offer, Serving};
+use kinglet_nd::{Border, Configured, Discovery, NdConfig, Offer, Serving};
 use kinglet_wire::nd::{Kind, NdOption, PrefixInformation};
 
 /// Returns a router's responses to a solicitation.
@@ -35,7 +35,7 @@ fn each_advertisement_names_the_border_router() {
 //= rfc6775#3.4-1 rfc6775#8.1.2-1 type=test
 #[test]
 fn a_router_begins_like_a_host() {
-    let config = Config { autoconfigures: true, ..config() };
+    let config = NdConfig { autoconfigures: true, ..config() };
     let role = Serving::new(Offer::new(Border::Learnt));
     let mut lone = Lone::<Serves> { nd: Discovery::with_role(config, role), now: host().now };
     let asked = of_type(&lone.run(MINUTE), 133);

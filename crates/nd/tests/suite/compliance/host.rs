@@ -8,7 +8,7 @@ use super::{
 use super::{config, prefix, source};
 use crate::common::Plan;
 use core::net::Ipv6Addr;
-use kinglet_nd::{Config, Configured, Discovery};
+use kinglet_nd::{Configured, Discovery, NdConfig};
 use kinglet_wire::ieee802154::Address;
 use kinglet_wire::nd::{
     Advertisement, Capabilities, Kind, NdOption, Registration, RouterAdvertisement, Servers, status,
@@ -93,7 +93,7 @@ fn nothing_is_registered_before_the_link_local_address_is() {
 fn a_host_that_does_not_make_itself_known_asks_its_router_to() {
     for routed in [true, false] {
         let mut lone = host();
-        lone.nd = Discovery::new(Config { autoconfigures: true, routed, ..config() });
+        lone.nd = Discovery::new(NdConfig { autoconfigures: true, routed, ..config() });
         lone.advertises(9, &[EXTENDED, NdOption::Prefix(prefix(false))]).unwrap();
         let asked = registering(&lone.sent());
         assert!(asked.iter().all(|asked| asked.registration().unwrap().routed == routed));
@@ -213,7 +213,7 @@ fn a_name_server_is_forgotten_when_its_lifetime_is_over_or_zero() {
 #[test]
 fn a_link_address_of_64_bits_makes_an_address_of_its_eui_64() {
     let link = Address::Extended([2, 0, 0, 0, 0, 0, 0, 7]);
-    let config = Config { link, autoconfigures: true, ..config() };
+    let config = NdConfig { link, autoconfigures: true, ..config() };
     let mut lone = Lone::<Plan> { nd: Discovery::new(config), now: host().now };
     lone.advertises(9, &[NdOption::Prefix(prefix(false))]).unwrap();
     let made = Ipv6Addr::new(0x2001, 0xDB8, 0, 0, 0, 0, 0, 7);

@@ -5,7 +5,7 @@ use super::{ALL_ROUTERS, Lone, MINUTE, OWN, ROOT, SECOND, Sent, asks, border, co
 use super::{host, local, of_type, prefix, source};
 use crate::common::{Plan, Serves};
 use core::net::Ipv6Addr;
-use kinglet_nd::{Border, Config, Configured, Discovery, Offer, Serving, Sizes};
+use kinglet_nd::{Border, Configured, Discovery, NdConfig, Offer, Serving, Sizes};
 use kinglet_time::Duration;
 use kinglet_wire::ieee802154::Address;
 use kinglet_wire::nd::{
@@ -173,7 +173,7 @@ fn advertisements_cannot_have_routers_solicited_more_often_than_in_ten_seconds()
 #[test]
 fn an_advertisement_of_a_router_that_may_not_be_used_does_not_end_the_search() {
     let mut lone = host();
-    lone.nd = Discovery::new(Config { autoconfigures: true, has_parent: true, ..config() });
+    lone.nd = Discovery::new(NdConfig { autoconfigures: true, has_parent: true, ..config() });
     lone.nd.handle_deadline(lone.now);
     lone.nd.prefer(lone.now, Some(Address::Short(7)));
     pass(&mut lone, SECOND);
@@ -296,7 +296,7 @@ fn a_router_of_rfc_6775_that_did_not_answer_is_asked_again_within_minutes() {
 
 #[test]
 fn a_router_that_has_lost_its_border_router_or_what_that_said_searches() {
-    let config = Config { autoconfigures: true, ..config() };
+    let config = NdConfig { autoconfigures: true, ..config() };
     let role = || Serving::new(Offer::new(Border::Learnt));
     let make = || Lone::<Serves> { nd: Discovery::with_role(config, role()), now: host().now };
     let mut lone = make();

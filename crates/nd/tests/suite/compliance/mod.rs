@@ -10,7 +10,7 @@ mod registrations;
 
 use crate::common::{Plan, Serves};
 use core::net::Ipv6Addr;
-use kinglet_nd::{Border, Config, Configured, Discard, Discovery, MAX_LEN, Message, Offer};
+use kinglet_nd::{Border, Configured, Discard, Discovery, MAX_LEN, Message, NdConfig, Offer};
 use kinglet_nd::{Serving, Sizes};
 use kinglet_time::{Duration, Instant};
 use kinglet_wire::ieee802154::Address;
@@ -114,12 +114,12 @@ struct Lone<S: Sizes> {
     now: Instant,
 }
 
-fn config() -> Config {
-    Config::new(Address::Short(1), eui(1), 0xABCD, 1)
+fn config() -> NdConfig {
+    NdConfig::new(Address::Short(1), eui(1), 0xABCD, 1)
 }
 
 fn host() -> Lone<Plan> {
-    let config = Config { autoconfigures: true, ..config() };
+    let config = NdConfig { autoconfigures: true, ..config() };
     let mut lone = Lone { nd: Discovery::new(config), now: Instant::from_secs(100) };
     lone.nd.handle_deadline(lone.now);
     lone

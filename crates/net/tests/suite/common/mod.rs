@@ -5,9 +5,9 @@ use core::marker::PhantomData;
 use core::net::Ipv6Addr;
 use kinglet_mem::Array;
 use kinglet_net::{
-    BodySource, Child, Config, Delivery, Discard, FrameIn, FrameLimits, FrameOut, InterfaceAddress,
-    Iphc, Ipv6Reassembly, Net, NextHop, Parked, Partial, Queued, Rfc4944, Route, Routing, Sizes,
-    Slot, Stale, UdpSocket,
+    BodySource, Child, Delivery, Discard, FrameIn, FrameLimits, FrameOut, InterfaceAddress, Iphc,
+    Ipv6Reassembly, Net, NetConfig, NextHop, Parked, Partial, Queued, Rfc4944, Route, Routing,
+    Sizes, Slot, Stale, UdpSocket,
 };
 use kinglet_time::Instant;
 use kinglet_wire::ieee802154::Address;
@@ -61,13 +61,13 @@ pub fn route(prefix: Ipv6Addr, prefix_len: u8, via: NextHop) -> Route {
 
 /// Returns node `n` with its global address, a context for the prefix, and all neighbours on-link.
 pub fn node(n: u16) -> Node {
-    let mut node = bare(Config::new(Address::Short(n)), n);
+    let mut node = bare(NetConfig::new(Address::Short(n)), n);
     node.add_route(route(global(0), 64, NextHop::OnLink)).unwrap();
     node
 }
 
 /// Returns node `n` without routes.
-pub fn bare(config: Config, n: u16) -> Node {
+pub fn bare(config: NetConfig, n: u16) -> Node {
     let mut node = Node::new(config);
     node.add_address(InterfaceAddress { address: global(n), prefix_len: 64 }).unwrap();
     let prefix = Ipv6Addr::new(0x2001, 0xDB8, 0, 0, 0, 0, 0, 0);
@@ -76,7 +76,7 @@ pub fn bare(config: Config, n: u16) -> Node {
 }
 
 pub fn router(n: u16) -> Node {
-    bare(Config { forward: true, ..Config::new(Address::Short(n)) }, n)
+    bare(NetConfig { forward: true, ..NetConfig::new(Address::Short(n)) }, n)
 }
 
 /// Payload that encodes its offset: octet i of key k is (i + k) mod 251.

@@ -4,7 +4,8 @@ use super::{DAO, DIO, Lone, ROOT, STEP, Sent, dio, of_code, secs};
 use crate::common::{address, near};
 use kinglet_rpl::objective::Path;
 use kinglet_rpl::{
-    CONFIGURATION, Candidate, Config, INFINITE_RANK, Mode, Objective, Role, Root, Route, Rpl, Sizes,
+    CONFIGURATION, Candidate, INFINITE_RANK, Mode, Objective, Role, Root, Route, Rpl, RplConfig,
+    Sizes,
 };
 use kinglet_time::Instant;
 use kinglet_wire::rpl::{
@@ -158,7 +159,7 @@ impl Sizes for OwnPlan {
 #[test]
 fn a_node_joins_the_instance_of_its_configuration_and_relays_by_the_functions_of_its_plan() {
     for (instance, objective) in [(0, 77), (0, 1), (5, 77)] {
-        let config = Config { instance: Some(instance), ..Config::new(Role::Router, 1, 7) };
+        let config = RplConfig { instance: Some(instance), ..RplConfig::new(Role::Router, 1, 7) };
         let mut rpl = Rpl::<OwnPlan>::new(config);
         let configuration = Configuration { objective, ..CONFIGURATION };
         let mut octets = [0; 200];

@@ -9,7 +9,7 @@ mod targets;
 
 use crate::common::{Plan, address, near};
 use core::net::Ipv6Addr;
-use kinglet_rpl::{CONFIGURATION, Config, Discard, MAX_LEN, Mode, Role, Root, Rpl};
+use kinglet_rpl::{CONFIGURATION, Discard, MAX_LEN, Mode, Role, Root, Rpl, RplConfig};
 use kinglet_time::{Duration, Instant};
 use kinglet_wire::rpl::{
     Configuration, ControlOption, Dao, Dio, Dis, Message, PrefixInformation, RouteInformation,
@@ -98,9 +98,9 @@ struct Lone {
 }
 
 impl Lone {
-    fn new(role: Role, change: impl FnOnce(&mut Config)) -> Self {
+    fn new(role: Role, change: impl FnOnce(&mut RplConfig)) -> Self {
         let identifier = if matches!(role, Role::Root(_)) { ROOT as u64 + 1 } else { 1 };
-        let mut config = Config { acknowledged: false, ..Config::new(role, identifier, 7) };
+        let mut config = RplConfig { acknowledged: false, ..RplConfig::new(role, identifier, 7) };
         change(&mut config);
         Lone { rpl: Rpl::new(config), now: Instant::from_secs(1) }
     }

@@ -75,7 +75,7 @@ pub fn listening(backlog: u8, connection: ConnectionConfig) -> ListenConfig {
 }
 
 pub fn endpoint(id: u8) -> Box<Ep> {
-    Box::new(Endpoint::new(Config::new([id; 16])))
+    Box::new(Endpoint::new(TcpConfig::new([id; 16])))
 }
 
 /// Properties of the link; probabilities in units of 1/1000.
@@ -131,7 +131,7 @@ impl<S: Sizes> Network<S> {
     pub fn new(link: Link, seed: u64) -> Self {
         Network {
             now: Instant::from_secs(1),
-            ends: [1, 2].map(|id| Box::new(Endpoint::new(Config::new([id; 16])))),
+            ends: [1, 2].map(|id| Box::new(Endpoint::new(TcpConfig::new([id; 16])))),
             link,
             flying: [VecDeque::new(), VecDeque::new()],
             busy_until: [Instant::ZERO; 2],

@@ -79,7 +79,7 @@ pub fn plain() -> ConnectionConfig {
 impl<S: Sizes> Scripted<S> {
     pub fn new() -> Self {
         Scripted {
-            ep: Box::new(Endpoint::new(Config::new([1; 16]))),
+            ep: Box::new(Endpoint::new(TcpConfig::new([1; 16]))),
             now: Instant::from_secs(1000),
             peer: Pair(1, 2),
             local: 80,

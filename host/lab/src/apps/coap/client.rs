@@ -7,7 +7,7 @@ use kinglet::time::{Duration, Expected, Instant};
 use kinglet::{Each, Node, Profile};
 use kinglet_apps::coap::{Asker, Client, Failure, Peer, Request};
 use kinglet_apps::{App, fill, is_intact};
-use kinglet_coap::{Config, Stats};
+use kinglet_coap::{CoapConfig, Stats};
 use kinglet_sim::rng::Stream;
 use sha2::{Digest, Sha256};
 
@@ -67,7 +67,7 @@ pub struct CoapClient(Client<Questions, CoapPlan>);
 
 impl CoapClient {
     /// Creates a client that draws its pauses from `random`.
-    pub fn new(requests: Requests, config: Config, random: Stream) -> Self {
+    pub fn new(requests: Requests, config: CoapConfig, random: Stream) -> Self {
         let Requests { method, bytes, start, .. } = requests;
         let (path, digest) = match method {
             Method::Get => (format!("/bytes/{bytes}"), String::new()),

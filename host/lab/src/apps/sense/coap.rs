@@ -6,7 +6,7 @@ use kinglet::time::Instant;
 use kinglet::{Node, Profile};
 use kinglet_apps::sense::{self, MessageSensor, Readings, Sampling, untag};
 use kinglet_apps::{App, Peer};
-use kinglet_coap::{Config, Delivery, Stats};
+use kinglet_coap::{CoapConfig, Delivery, Stats};
 
 /// Resource of readings, named as in the paper's application. With it, a token of four octets and
 /// the UDP header, a message is as long as a TCP segment with as many octets of readings.
@@ -31,7 +31,7 @@ impl CoapUplink {
         to: Peer,
         room: usize,
         delivery: Delivery,
-        config: Config,
+        config: CoapConfig,
     ) -> Self {
         let readings = Readings::new(sampling, Wind);
         let sensor = MessageSensor::new(readings, (to, PATH), room, delivery, config);

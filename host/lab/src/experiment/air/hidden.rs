@@ -6,7 +6,7 @@
 //! signal comes from a station out of its range.
 
 use super::model::{
-    ACK_TURNAROUND_US, ACK_US, ACK_WAIT_US, ASSESSMENT_US, BACKOFF_US, Config, PHASE_US, Random,
+    ACK_TURNAROUND_US, ACK_US, ACK_WAIT_US, ASSESSMENT_US, AirConfig, BACKOFF_US, PHASE_US, Random,
 };
 
 /// Preamble and start of frame delimiter, on which the sink synchronises.
@@ -16,7 +16,7 @@ const BITS_PER_US: f64 = 0.25;
 /// Bit errors count as zero from this ratio on (6 dB): their rate is below 1e-16.
 const ERROR_FREE: f64 = 4.0;
 
-/// Parameters of the model; the fields that `Config` also has mean the same.
+/// Parameters of the model; the fields that `AirConfig` also has mean the same.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Pair {
     pub(super) psdu: u32,
@@ -34,7 +34,7 @@ pub(super) struct Pair {
 
 impl Default for Pair {
     fn default() -> Self {
-        let config = Config::default();
+        let config = AirConfig::default();
         Pair {
             psdu: 120,
             prepare_us: config.prepare_us,
@@ -112,7 +112,7 @@ struct Sink {
 }
 
 struct Model {
-    config: Config,
+    config: AirConfig,
     senders: [Sender; 2],
     sink: Sink,
     /// Source and first symbol of recent frames and of those already decided on.
@@ -145,13 +145,13 @@ pub(super) fn run_pair(pair: &Pair) -> [u64; 2] {
 
 impl Model {
     fn new(pair: &Pair) -> Self {
-        let config = Config {
+        let config = AirConfig {
             senders: 2,
             psdu: pair.psdu,
             prepare_us: pair.prepare_us,
             turnaround_us: pair.turnaround_us,
             unheard_us: pair.unheard_us,
-            ..Config::default()
+            ..AirConfig::default()
         };
         let mut seeds = Random::new(pair.seed);
         let senders = [0, 1].map(|who| {
@@ -301,7 +301,7 @@ mod tests {
     fn alone_it_is_as_fast_as_the_other_model() {
         let dbm = [-60.0, -200.0];
         let [first, second] = run_pair(&Pair { dbm, ..Pair::default() });
-        let config = Config { psdu: 120, seconds: 120, ..Config::default() };
+        let config = AirConfig { psdu: 120, seconds: 120, ..AirConfig::default() };
         let alone = super::super::model::run(&config).delivered;
         // The sink does not follow the other sender's frames, so it never acknowledges them.
         assert!(first.abs_diff(alone) < 120 && second == 0, "{first} {alone} {second}");

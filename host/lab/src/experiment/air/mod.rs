@@ -14,7 +14,7 @@ use crate::scenario::{
     Scenario,
 };
 use kinglet::Polling;
-use kinglet::mac::Config;
+use kinglet::mac::MacConfig;
 use kinglet::time::Duration;
 use kinglet_sim::profile::RadioProfile as SimRadio;
 use rayon::prelude::*;
@@ -175,7 +175,7 @@ fn saturated(effort: Effort, radio: RadioProfile, psdu: u16, n: u32) -> Scenario
         ..Scenario::default().as_tcplp()
     };
     // The standard's retries, with nothing but CSMA-CA between them.
-    scenario.mac = Config {
+    scenario.mac = MacConfig {
         max_frame_retries: 3,
         retry_delay_max: Duration::ZERO,
         security: None,
@@ -257,7 +257,7 @@ fn modelled(radio: RadioProfile, psdu: u16, n: u32) -> [f64; 5] {
     let mut sum = model::Outcome::default();
     let (seeds, seconds) = (20, 60);
     for seed in 1..=seeds {
-        let one = model::run(&model::Config {
+        let one = model::run(&model::AirConfig {
             senders: n as usize,
             psdu: psdu.into(),
             prepare_us: profile.prepare_us + load_us + profile.start_us,
@@ -265,7 +265,7 @@ fn modelled(radio: RadioProfile, psdu: u16, n: u32) -> [f64; 5] {
             unheard_us: unheard_us(&profile),
             seconds,
             seed,
-            ..model::Config::default()
+            ..model::AirConfig::default()
         });
         sum.delivered += one.delivered;
         sum.dropped += one.dropped;

@@ -32,7 +32,7 @@ pub(super) const PHASE_US: u64 = 10_000;
 
 /// Parameters of the model. `min_be` and `max_be` are at most 8, as in the standard.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Config {
+pub(super) struct AirConfig {
     pub(super) senders: usize,
     /// Octets of the PSDU, with the FCS.
     pub(super) psdu: u32,
@@ -52,9 +52,9 @@ pub(super) struct Config {
     pub(super) seed: u64,
 }
 
-impl Default for Config {
+impl Default for AirConfig {
     fn default() -> Self {
-        Config {
+        AirConfig {
             senders: 1,
             psdu: 60,
             min_be: 3,
@@ -70,7 +70,7 @@ impl Default for Config {
     }
 }
 
-impl Config {
+impl AirConfig {
     /// Time for which a data frame is on the air.
     pub(super) fn frame_us(&self) -> u64 {
         HEADER_US + OCTET_US * u64::from(self.psdu)
@@ -156,7 +156,7 @@ struct Signal {
 }
 
 struct Model<'a> {
-    config: &'a Config,
+    config: &'a AirConfig,
     senders: Vec<Sender>,
     /// Future, present and recent signals.
     air: Vec<Signal>,
@@ -166,7 +166,7 @@ struct Model<'a> {
 }
 
 /// Runs the model, including events at the very end.
-pub(super) fn run(config: &Config) -> Outcome {
+pub(super) fn run(config: &AirConfig) -> Outcome {
     let run_us = config.seconds * 1_000_000;
     let mut model = Model::new(config);
     while let Some(who) = model.first() {
@@ -190,7 +190,7 @@ pub(super) fn run(config: &Config) -> Outcome {
 }
 
 impl<'a> Model<'a> {
-    fn new(config: &'a Config) -> Self {
+    fn new(config: &'a AirConfig) -> Self {
         let mut model = Model {
             config,
             senders: Vec::with_capacity(config.senders),
@@ -333,7 +333,7 @@ mod tests {
     #[test]
     fn one_sender_takes_what_the_parts_sum_to() {
         for (psdu, prepare_us, turnaround_us) in [(60, 0, 192), (120, 0, 40), (18, 79, 192)] {
-            let config = Config { psdu, prepare_us, turnaround_us, ..Config::default() };
+            let config = AirConfig { psdu, prepare_us, turnaround_us, ..AirConfig::default() };
             let on_air = config.frame_us() + ACK_TURNAROUND_US + ACK_US;
             let pauses = config.spacing_us() + 7 * BACKOFF_US / 2 + prepare_us + ASSESSMENT_US;
             let expected = (pauses + turnaround_us + on_air) as f64;
@@ -346,7 +346,7 @@ mod tests {
     #[test]
     fn every_transmission_is_delivered_or_not_acknowledged() {
         for senders in [2, 5, 20] {
-            let config = Config { senders, seconds: 60, ..Config::default() };
+            let config = AirConfig { senders, seconds: 60, ..AirConfig::default() };
             let outcome = run(&config);
             assert_eq!(outcome, run(&config));
             let under_way = outcome.transmissions - outcome.delivered - outcome.unacknowledged;

@@ -153,7 +153,7 @@ pub(crate) fn scenario(effort: Effort, settings: Settings, routes: RouteKind) ->
         name: "design criteria".to_owned(),
         duration_s: f64::from(count) * SLOT_S,
         backoff: settings.backoff,
-        mac: mac::Config {
+        mac: mac::MacConfig {
             max_frame_retries: settings.retries,
             retry_delay_max: Duration::ZERO,
             adaptive_retry_delay: false,
@@ -162,7 +162,7 @@ pub(crate) fn scenario(effort: Effort, settings: Settings, routes: RouteKind) ->
             ..MAC
         },
         // Large enough to drop no packets (II-C).
-        net: net::Config { queue_limit: 20, ..NET },
+        net: net::NetConfig { queue_limit: 20, ..NET },
         relays_yield: false,
         routing: if routes == RouteKind::Live { Routing::Aodv } else { Routing::Static },
         aodv_metric: settings.metric,

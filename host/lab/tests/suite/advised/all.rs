@@ -56,10 +56,10 @@ pub const CONNECTION: kinglet::tcp::ConnectionConfig = kinglet::tcp::ConnectionC
 };
 
 /// For `Aoded::new`, with the node's role.
-pub const AODV: kinglet::aodv::Config = kinglet::aodv::Config {
+pub const AODV: kinglet::aodv::AodvConfig = kinglet::aodv::AodvConfig {
     metric: kinglet::aodv::Metric::HopCount,
     link_probes: false,
-    ..kinglet::aodv::Config::OFF
+    ..kinglet::aodv::AodvConfig::OFF
 };
 
 /// For `Node::set_wake`; `channels` follow from the radio.
