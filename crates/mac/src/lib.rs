@@ -28,7 +28,7 @@
 //! [`Mac::poll_outcome`] and, on a leaf, [`Mac::poll_data_request`].
 //!
 //! ```
-//! use kinglet_mac::{AlwaysOn, Class, MacConfig, Exponential, Mac, Neighbour, Sizes, Slot, Token};
+//! use kinglet_mac::{AlwaysOn, Class, Exponential, Mac, MacConfig, Neighbour, Sizes, Slot, Token};
 //! use kinglet_mac::TxRequest;
 //! use kinglet_radio::{Capabilities, Command};
 //! use kinglet_time::Instant;

@@ -22,7 +22,7 @@
 //! `handle_*`, `poll_*`, `deadline`, `handle_deadline`:
 //!
 //! ```
-//! use kinglet_mesh::{MeshConfig, Destination, Leaf, Mesh, Neighbour, Role, Route, Sizes};
+//! use kinglet_mesh::{Destination, Leaf, Mesh, MeshConfig, Neighbour, Role, Route, Sizes};
 //! use kinglet_time::Instant;
 //!
 //! struct Plan;

@@ -19,7 +19,7 @@
 //!
 //! ```
 //! use core::net::Ipv6Addr;
-//! use kinglet_nd::{Advertised, Autoconfigured, Change, NdConfig, Discovery, MAX_LEN};
+//! use kinglet_nd::{Advertised, Autoconfigured, Change, Discovery, MAX_LEN, NdConfig};
 //! use kinglet_nd::{Neighbour, DefaultRouter, Server, Sizes, Resolution};
 //! use kinglet_time::Instant;
 //! use kinglet_wire::ieee802154::Address;

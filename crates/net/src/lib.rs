@@ -24,7 +24,7 @@
 //!
 //! ```
 //! use core::net::Ipv6Addr;
-//! use kinglet_net::{NetConfig, FrameIn, FrameLimits, Net, NoBody, Small};
+//! use kinglet_net::{FrameIn, FrameLimits, Net, NetConfig, NoBody, Small};
 //! use kinglet_time::Instant;
 //! use kinglet_wire::ieee802154::Address;
 //!

@@ -15,7 +15,7 @@
 //!
 //! ```
 //! use core::net::Ipv6Addr;
-//! use kinglet_rpl::{Candidate, RplConfig, MAX_LEN, Mode, Role, Root, Route, Rpl, Sizes};
+//! use kinglet_rpl::{Candidate, MAX_LEN, Mode, Role, Root, Route, Rpl, RplConfig, Sizes};
 //! use kinglet_rpl::{Standard, NextHop};
 //! use kinglet_time::Instant;
 //!
