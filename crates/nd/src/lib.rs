@@ -55,12 +55,12 @@
 //!     src,
 //!     dst,
 //! };
-//! let asks = alice.poll_message(now, &mut buf).unwrap();
-//! let heard = header(from, asks.dst, asks.len);
-//! bob.handle_message(now, here, &heard, &buf[..asks.len], |own| *own == to).unwrap();
-//! let tells = bob.poll_message(now, &mut buf).unwrap();
-//! let heard = header(to, tells.dst, tells.len);
-//! alice.handle_message(now, there, &heard, &buf[..tells.len], |own| *own == from).unwrap();
+//! let request = alice.poll_message(now, &mut buf).unwrap();
+//! let heard = header(from, request.dst, request.len);
+//! bob.handle_message(now, here, &heard, &buf[..request.len], |own| *own == to).unwrap();
+//! let reply = bob.poll_message(now, &mut buf).unwrap();
+//! let heard = header(to, reply.dst, reply.len);
+//! alice.handle_message(now, there, &heard, &buf[..reply.len], |own| *own == from).unwrap();
 //! assert_eq!(alice.poll_change(), Some(Change::Found(to)));
 //! assert_eq!(alice.resolution(to), Resolution::To(there));
 //! ```

@@ -1,15 +1,9 @@
 //! `kinglet upgrade`, and the warnings of the commands that read old names.
 
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+mod common;
 
-fn kinglet(arguments: &[&str]) -> (Option<i32>, String, String) {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_kinglet"));
-    let Output { status, stdout, stderr } =
-        command.args(arguments).stdin(Stdio::null()).output().expect("it runs");
-    let text = |octets: Vec<u8>| String::from_utf8(octets).expect("text");
-    (status.code(), text(stdout), text(stderr))
-}
+use common::kinglet;
+use std::path::{Path, PathBuf};
 
 /// A new directory for this test.
 fn scratch(name: &str) -> PathBuf {

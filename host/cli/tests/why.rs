@@ -1,15 +1,9 @@
 //! `kinglet why` and its input files: a file that is not a trace is refused, with a hint.
 
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+mod common;
 
-fn kinglet(arguments: &[&str]) -> (Option<i32>, String, String) {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_kinglet"));
-    let Output { status, stdout, stderr } =
-        command.args(arguments).stdin(Stdio::null()).output().expect("it runs");
-    let text = |octets: Vec<u8>| String::from_utf8(octets).expect("text");
-    (status.code(), text(stdout), text(stderr))
-}
+use common::kinglet;
+use std::path::{Path, PathBuf};
 
 fn scratch(name: &str) -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).join(name)

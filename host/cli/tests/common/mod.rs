@@ -1,4 +1,4 @@
-//! The gateway running in a network namespace.
+//! The program as a process, and the gateway in a network namespace.
 #![allow(dead_code, reason = "every test file uses its part")]
 #![allow(unreachable_pub, reason = "a module of test files")]
 
@@ -38,6 +38,15 @@ pub fn run(command: &mut Command) -> Output {
     let stderr = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{command:?}: {}: {stderr}", output.status);
     output
+}
+
+/// Exit code, standard output and standard error of `kinglet` with these arguments.
+pub fn kinglet(arguments: &[&str]) -> (Option<i32>, String, String) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_kinglet"));
+    let Output { status, stdout, stderr } =
+        command.args(arguments).stdin(Stdio::null()).output().expect("it runs");
+    let text = |octets: Vec<u8>| String::from_utf8(octets).expect("text");
+    (status.code(), text(stdout), text(stderr))
 }
 
 /// The response of a mote's web server for a path, with more options.
