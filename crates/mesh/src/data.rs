@@ -242,6 +242,11 @@ mod tests {
             }
             now = at;
             requests += usize::from(data.handle_deadline(now));
+            // A repeated response of the parent does not prolong the wait.
+            if data.listens() {
+                data.follow_parent(now, version(5, 2));
+            }
+            assert!(requests <= 4);
         }
         assert_eq!((requests, now), (4, Instant::from_secs(5)));
         assert!(!data.listens());

@@ -330,10 +330,17 @@ impl<S: Sizes> Mesh<S> {
                 self.compare_data(now, from, advertisement.data)
             }
             Message::Advertisement(advertisement) if self.parent() == Some(from) => {
-                if advertisement.starts {
+                // A parent that restarted has no routes, and lists no child.
+                let own = self.config.short;
+                let knows = advertisement.bindings().any(|b| b.child == own && b.parent == from);
+                if advertisement.starts && !knows {
                     self.attach.report(now, &mut self.random);
                 }
-                self.compare_data(now, from, advertisement.data)
+                // Only a response to a report shows that the parent has none.
+                match advertisement.data {
+                    None => Ok(()),
+                    data => self.compare_data(now, from, data),
+                }
             }
             Message::DataRequest if self.is_router() && self.data.version().is_some() => {
                 self.answer_data(from)

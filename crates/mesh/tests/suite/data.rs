@@ -177,6 +177,11 @@ fn a_leaf_takes_data_from_its_parent_alone_and_listens_for_them() {
     // It asked for no others.
     leaf.handle_message(now, 1, -60, &[0x17, 0, 1, 1, 8]).unwrap();
     assert_eq!(leaf.data(), [9]);
+    // Neither a response nor an advertisement of another router makes it ask.
+    leaf.handle_message(now, 2, -60, &[0x15, 0, 9, 0, 1, 5]).unwrap();
+    assert!(!leaf.listens());
+    let foreign = leaf.handle_message(now, 2, -60, &[0x11, 0xE0, 0, 1, 5]);
+    assert_eq!((foreign, leaf.listens()), (Err(Discard::NotForRole), false));
 }
 
 #[test]

@@ -37,3 +37,18 @@ fn a_leaf_that_needs_data_gets_them_soon_after_its_parent() {
     net.run(Duration::from_secs(40));
     assert_eq!(net.nodes[2].data(), [7]);
 }
+
+#[test]
+fn only_a_leaf_that_needs_data_repeats_its_report_to_a_parent_without_them() {
+    let sent = |awaits_data| {
+        let mut net = Net::new(&[Role::BorderRouter, Role::Leaf], 6, 0);
+        let config = *net.nodes[1].config();
+        net.nodes[1] = Mesh::new(MeshConfig { awaits_data, ..config });
+        net.link(0, 1, -60, -60);
+        net.run(Duration::from_secs(200));
+        net.nodes[1].stats().sent
+    };
+    // A search and a report; the next report comes after 236 s. The others follow after 4, 8, 16,
+    // 32, 64 and 128 s, the last of them later than this.
+    assert_eq!((sent(false), sent(true)), (2, 7));
+}
