@@ -111,8 +111,8 @@ impl<T: Array<u8>> Data<T> {
     }
 
     /// Returns whether `other` replaces the present version: it is newer, or of a source with a
-    /// lower address, or this node has no route to the present source. `has_route` states that of an
-    /// address.
+    /// lower address, or this node has no route to the present source. `has_route` states that of
+    /// an address.
     pub(crate) fn is_replaced_by(
         &self,
         other: Version,

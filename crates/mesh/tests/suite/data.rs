@@ -180,6 +180,10 @@ fn a_leaf_takes_data_from_its_parent_alone_and_listens_for_them() {
     // Neither a response nor an advertisement of another router makes it ask.
     leaf.handle_message(now, 2, -60, &[0x15, 0, 9, 0, 1, 5]).unwrap();
     assert!(!leaf.listens());
+    // Nor does an advertisement of its parent that carries only changes bring its report forward.
+    let due = leaf.deadline();
+    leaf.handle_message(now, 1, -60, &[0x11, 0x80]).unwrap();
+    assert_eq!(leaf.deadline(), due);
     let foreign = leaf.handle_message(now, 2, -60, &[0x11, 0xE0, 0, 1, 5]);
     assert_eq!((foreign, leaf.listens()), (Err(Discard::NotForRole), false));
 }
