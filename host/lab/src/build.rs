@@ -5,7 +5,8 @@ mod registration;
 pub(crate) mod transport;
 
 pub use place::{
-    Ends, NODE_BYTES, Network, Place, Site, Stations, address_of, app_at, short_of, wire_of,
+    Ends, NODE_BYTES, Network, Place, Site, Stations, address_of, app_at, far_router, short_of,
+    wire_of,
 };
 pub use transport::payload_of;
 
@@ -295,7 +296,8 @@ fn stack(
     if stands_before {
         let behind = Route { prefix: address, prefix_len: 128, via: NextHop::Host };
         interface.add_route(behind).expect("checked with the scenario");
-    } else if place.role != Role::Outside && !takes_address(scenario, node) {
+    }
+    if let Some(address) = own_address(scenario, node) {
         let own = InterfaceAddress { address, prefix_len: 64 };
         interface.add_address(own).expect("the profile has room for an address");
     }
@@ -312,6 +314,17 @@ fn stack(
             .expect("checked with the scenario");
     }
     stack
+}
+
+/// Returns the global address that a node has from the start, if there is one.
+fn own_address(scenario: &Scenario, node: NodeId) -> Option<Ipv6Addr> {
+    if scenario.is_far_end(node) {
+        return Some(far_router(scenario.prefix, node));
+    }
+    let role = scenario.nodes[node as usize].role;
+    let none =
+        scenario.stands_before(node) || role == Role::Outside || takes_address(scenario, node);
+    (!none).then(|| address_of(scenario.prefix, node))
 }
 
 /// Returns true if a node has no address until routing assigns one.

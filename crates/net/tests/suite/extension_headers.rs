@@ -365,6 +365,31 @@ fn congestion_in_a_tunnel_is_reported() {
     }
 }
 
+/// The inner hop limit counts again where the tunnel ends (RFC 2473 §3.3, RFC 4443 §3.3).
+#[test]
+fn the_end_of_a_tunnel_reports_that_the_inner_hop_limit_is_exceeded() {
+    for (hop_limit, expected) in [(2, Err(Discard::HopLimit)), (3, Ok(None))] {
+        let (mut root, mut b) = (node(1), node(2));
+        let mut packet = from_outside(global(2), 0, b"x");
+        packet[7] = hop_limit;
+        assert_eq!(root.handle_host_packet(NOW, &packet), Ok(None));
+        let mut tunnel = seen(&mut root);
+        // To a node behind the end of the tunnel: the last octet of the inner destination.
+        tunnel[HEADER_LEN + 8 + HEADER_LEN - 1] = 6;
+        let frame = [&[0x41][..], &tunnel].concat();
+        let (src, dst) = (Address::Short(1), Address::Short(2));
+        let result = b.handle_frame(NOW, FrameIn { src, dst, payload: &frame });
+        assert_eq!(result, expected);
+        let sent = seen(&mut b);
+        let to = if expected.is_ok() { global(6) } else { OUTSIDE };
+        assert_eq!(sent[24..HEADER_LEN], to.octets());
+        if expected.is_err() {
+            // Behind the RPL option.
+            assert_eq!((sent[HEADER_LEN], sent[HEADER_LEN + 8]), (protocol::ICMPV6, 3));
+        }
+    }
+}
+
 #[test]
 fn the_option_comes_off_toward_the_host() {
     let (mut a, mut root) = (node(2), node(1));

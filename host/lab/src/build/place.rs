@@ -78,6 +78,14 @@ pub fn address_of(prefix: Prefix, node: NodeId) -> Ipv6Addr {
     Ipv6Addr::new(a, b, c, d, 0, 0xff, 0xfe00, short_of(node))
 }
 
+/// The address that `node` itself has at the far end of a tunnel, where the computer has that of
+/// [`address_of`]: a router sends ICMPv6 errors from an address of its own (RFC 4443 §2.2). No
+/// route leads to it.
+pub fn far_router(prefix: Prefix, node: NodeId) -> Ipv6Addr {
+    let [a, b, c, d, ..] = prefix.mesh().segments();
+    Ipv6Addr::new(a, b, c, d, 1, 0xff, 0xfe00, short_of(node))
+}
+
 /// The address of `node`, which may be the host.
 pub(crate) fn address_in(scenario: &Scenario, node: NodeId) -> Ipv6Addr {
     let prefix = scenario.prefix;

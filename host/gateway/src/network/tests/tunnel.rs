@@ -1,6 +1,7 @@
 //! A network with a computer at either end.
 
 use super::*;
+use kinglet_lab::build::far_router;
 
 const TUNNEL: &str = "[topology]\nline = { hops = 3 }\n[tunnel]\nnode = 3\n";
 
@@ -145,4 +146,36 @@ fn the_example_has_ten_hops_that_sleep_and_computers_with_mains() {
     let [first, asleep @ .., last] = &on[..] else { panic!("eleven nodes") };
     assert!(*first > 0.99 && *last > 0.99, "{on:?}");
     assert!(asleep.iter().all(|on| *on < 0.01), "{on:?}");
+}
+
+/// RFC 8200 §3: a packet that would be forwarded with hop limit 0 is discarded. RFC 4443 §3.3: the
+/// router that discards it sends Time Exceeded with code 0.
+#[test]
+fn every_router_of_a_tunnel_reports_to_either_computer_that_the_hop_limit_is_exceeded() {
+    let far = far_router(Prefix::DEFAULT, 3);
+    // With RPL node 3 is a child of the root.
+    let paths = [("static", vec![mote(0), mote(1), mote(2), far]), ("rpl", vec![mote(0), far])];
+    for (routing, path) in paths {
+        let text = format!("{TUNNEL}[net]\nrouting = \"{routing}\"\n");
+        let mut mesh = Mesh::new(&scenario(&text)).unwrap();
+        for (index, hop_limit) in (0..path.len()).zip(1..) {
+            let ping = echo_request(mote(3), hop_limit, b"x");
+            let mut reply = back(&ping);
+            reply[7] = hop_limit;
+            for (end, packet, router) in
+                [(End::Border, ping, path[index]), (End::Far, reply, path[path.len() - 1 - index])]
+            {
+                let began = mesh.now();
+                mesh.handle_host_packet(end, &packet);
+                let out = come(&mut mesh, end, began, began + Duration::from_secs(1));
+                let case = format!("{routing}, from {end:?} with {hop_limit}: {out:x?}");
+                let [(_, report)] = &out[..] else { panic!("{case}") };
+                assert_eq!((report[6], report[40..42].to_vec()), (58, vec![3, 0]), "{case}");
+                assert_eq!(report[8..24], router.octets(), "{case}");
+                assert_eq!(report[24..40], packet[8..24], "{case}");
+                // The quotation has the hop limit with which the packet arrived.
+                assert_eq!((report[48 + 7], &report[56..88]), (1, &packet[8..40]), "{case}");
+            }
+        }
+    }
 }
