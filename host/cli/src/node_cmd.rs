@@ -7,7 +7,7 @@ use kinglet_zep::datagram::PORT;
 use kinglet_zep::mote::{Ending, Ends, Mote, MoteError};
 use kinglet_zep::settings::Settings;
 use std::io::{BufReader, stdin};
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, SocketAddr};
 use tokio::signal::unix::{SignalKind, signal};
 
 #[derive(clap::Args)]
@@ -23,8 +23,14 @@ A node behind RIOT's dispatcher, which connects any number of nodes:
   kinglet node examples/node-a.toml --zep [::1]:17754
 
 A node replies to ping, and has echo (port 7, TCP and UDP), sink (9) and source
-(19). `quit` or Ctrl-C ends it with exit code 0; the end of the input does not.
-host/zep/README.md describes the format on the air and nodes of other projects.")]
+(19). `quit` or Ctrl-C ends it; the end of the input does not.
+host/zep/README.md describes the format on the air and nodes of other projects.
+
+Exit codes: 0 `quit` or a signal; 2 the command line or the settings are wrong;
+3 the settings cannot be read, or the UDP link fails. A command that fails on
+the console says why and does not end the node. With --json the `error` of a
+connection is null, refused, no_response, timed_out, unreachable, reset or
+aborted.")]
 pub(crate) struct Args {
     /// The settings: addresses, PAN, channel, routes, neighbours
     #[arg(value_name = "NODE.toml")]
@@ -54,8 +60,7 @@ pub(crate) fn run(args: &Args) -> Result<Code, Failure> {
         let text = if args.json { json() } else { report.to_string() };
         say(&format!("{text}\n"));
     };
-    let Ends { local, remote } = args.zep;
-    let (local, remote) = (local.to_string(), remote.to_string());
+    let (local, remote) = (mote.local(), args.zep.remote);
     report_state(Report::Started { addresses: mote.addresses(), local, remote });
     end_on_signals(mote.ending());
     let no_thread = |error: std::io::Error| failure(&MoteError::Io(error));
@@ -104,11 +109,7 @@ pub(crate) fn ends(text: &str) -> Result<Ends, String> {
         Some((local, remote)) => (Some(end(local)?), end(remote)?),
         None => (None, end(text)?),
     };
-    let any = match remote.ip() {
-        IpAddr::V4(_) => SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0)),
-        IpAddr::V6(_) => SocketAddr::from((std::net::Ipv6Addr::UNSPECIFIED, 0)),
-    };
-    Ok(Ends { local: local.unwrap_or(any), remote })
+    Ok(Ends { local, remote })
 }
 
 fn end(text: &str) -> Result<SocketAddr, String> {
@@ -129,9 +130,9 @@ mod tests {
     #[test]
     fn ends_are_addresses_with_or_without_ports() {
         let both = ends("127.0.0.1:1,127.0.0.1").unwrap();
-        assert_eq!((both.local.port(), both.remote.port()), (1, PORT));
+        assert_eq!((both.local.unwrap().port(), both.remote.port()), (1, PORT));
         let six = ends("[::1]:7").unwrap();
-        assert_eq!((six.local.to_string(), six.remote.port()), ("[::]:0".to_owned(), 7));
+        assert_eq!((six.local, six.remote.port()), (None, 7));
         assert_eq!(ends("::1").unwrap().remote.port(), PORT);
         for wrong in ["", "here:17754", "127.0.0.1:17754,", "127.0.0.1:70000"] {
             assert!(ends(wrong).is_err(), "{wrong}");

@@ -93,9 +93,7 @@ impl Beyond {
         let (pan_id, members) = (shared.pan_id, Arc::clone(&shared.members));
         let identity = Identity::Network { pan_id, members };
         let ears = Ears { identity, channel: Some(shared.channel) };
-        let failed = |error: io::Error| {
-            GatewayError::Zep(format!("cannot open {} for ZEP: {error}", ends.local))
-        };
+        let failed = |error: io::Error| GatewayError::Zep(format!("the ZEP link: {error}"));
         let air = Air::open(ends.local, ends.remote, ears, hear).map_err(failed)?;
         air.greet().map_err(failed)?;
         Ok(Beyond {
@@ -262,7 +260,7 @@ mod tests {
         peer.set_nonblocking(true).expect("a socket");
         let local = UdpSocket::bind("127.0.0.1:0").expect("loopback").local_addr();
         let ends = Ends {
-            local: local.expect("it was bound"),
+            local: Some(local.expect("it was bound")),
             remote: peer.local_addr().expect("it is bound"),
         };
         let shared = Shared {

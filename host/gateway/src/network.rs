@@ -412,9 +412,10 @@ impl Mesh {
     fn status_of(&mut self, node: usize) -> Status {
         let now = self.world.now();
         let parent = self.next_hop(node, self.border);
+        let role = self.roles[node];
         let mut status = Status {
-            address: address_of(self.prefix, node as NodeId),
-            role: self.roles[node],
+            address: (role != Role::Outside).then(|| address_of(self.prefix, node as NodeId)),
+            role,
             parent: parent.map(|parent| parent as NodeId),
             hops: self.hops(self.border, node),
             radio: None,

@@ -56,8 +56,8 @@ pub struct Link {
 /// Present state of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Status {
-    /// Its address.
-    pub address: Ipv6Addr,
+    /// Its address; unknown of a node outside the simulation that shares the channel.
+    pub address: Option<Ipv6Addr>,
     /// Its role in the network.
     #[serde(serialize_with = "as_word")]
     pub role: Role,

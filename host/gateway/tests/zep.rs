@@ -103,7 +103,7 @@ fn reaches(air: &mut Air, to: Ip) {
 fn a_node_that_shares_the_air_by_zep_joins_the_network_and_is_reached_across_it() {
     let (mine, local) = (free(), free());
     let mut air = Air::new(mine, local, vec![Riot::new(Part::Member, 3)]);
-    let (host, heard) = gateway(Ends { local, remote: mine });
+    let (host, heard) = gateway(Ends { local: Some(local), remote: mine });
     air.until("a DAO that is acknowledged", |nodes| nodes[0].is_known);
     let own = air.nodes[0].addresses[1];
     assert_eq!(own, with_iid(&ip(MESH), air.nodes[0].eui));
@@ -134,11 +134,20 @@ fn a_node_that_shares_the_air_by_zep_joins_the_network_and_is_reached_across_it(
 fn there_are_as_many_radios_as_places_and_no_unreadable_frames() {
     let scenario = Scenario::from_toml("zep.toml", LINE).unwrap();
     let mut mesh = Mesh::new(&scenario).unwrap();
-    let ends = || Ends { local: free(), remote: free() };
+    let ends = || Ends { local: Some(free()), remote: free() };
     let error = mesh.share(&scenario, &[ends(), ends()]).unwrap_err().to_string();
     assert!(error.contains("has 1 places for external nodes"), "{error}");
     let scenario = LINE.replace("security = false", "security = true");
     let scenario = Scenario::from_toml("zep.toml", &scenario).unwrap();
     let error = mesh.share(&scenario, &[ends()]).unwrap_err().to_string();
     assert!(error.contains("security = false"), "{error}");
+}
+
+#[test]
+fn the_address_of_an_external_node_is_absent_from_the_status() {
+    let scenario = Scenario::from_toml("zep.toml", LINE).unwrap();
+    let mut mesh = Mesh::new(&scenario).unwrap();
+    let addresses: Vec<_> = mesh.status().iter().map(|status| status.address).collect();
+    let [border, .., external] = addresses[..] else { panic!("{addresses:?}") };
+    assert_eq!((border, external), (Some(BORDER.parse().unwrap()), None));
 }

@@ -4,7 +4,7 @@
 //! another process, which waits 864 µs of wall clock.
 
 use crate::datagram::{Datagram, MAX};
-use core::net::SocketAddr;
+use core::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use kinglet_radio::{Channel, FCS_LEN, Filter};
 use kinglet_time::{Duration, Instant};
 use kinglet_wire::ieee802154::{Address, Frame, FrameType, PanId, Version, fcs, fcs_is_right};
@@ -85,19 +85,20 @@ struct Shared {
 }
 
 impl Air {
-    /// Sends to `remote` from `local`, and passes frames from there to `hear`, on a thread. The
-    /// thread ends when `hear` returns false or no other copy of the `Air` exists any more.
+    /// Sends to `remote` from `local`, or from any free port, and passes frames from there to
+    /// `hear`, on a thread. The thread ends when `hear` returns false or no other copy of the `Air`
+    /// exists any more.
     ///
     /// # Errors
-    /// The error of the socket.
+    /// The error of the socket, with the address.
     pub fn open(
-        local: SocketAddr,
+        local: Option<SocketAddr>,
         remote: SocketAddr,
         ears: Ears,
         hear: impl FnMut(Heard) -> bool + Send + 'static,
     ) -> io::Result<Air> {
-        let socket = UdpSocket::bind(local)?;
-        socket.connect(remote)?;
+        let socket = bind(local, remote)?;
+        socket.connect(remote).map_err(|error| with(error, "send to", remote))?;
         socket.set_read_timeout(Some(LOOK))?;
         let device = match &ears.identity {
             Identity::Device(Filter { extended: [.., high, low], .. }) => {
@@ -118,6 +119,14 @@ impl Air {
     pub fn now(&self) -> Instant {
         let since = self.0.begin.elapsed().as_micros();
         Instant::ZERO + Duration::from_micros(u64::try_from(since).unwrap_or(u64::MAX))
+    }
+
+    /// Returns the local address.
+    ///
+    /// # Errors
+    /// The error of the system.
+    pub fn local(&self) -> io::Result<SocketAddr> {
+        self.0.socket.local_addr()
     }
 
     /// Sets the settings of the listening thread.
@@ -214,6 +223,20 @@ impl Air {
         let [low, high] = ACK_CONTROL;
         self.send(channel, &[low, high, sequence]).is_ok()
     }
+}
+
+/// Returns a socket at `local`, or at any free port from which `remote` can be reached.
+fn bind(local: Option<SocketAddr>, remote: SocketAddr) -> io::Result<UdpSocket> {
+    match local {
+        Some(local) => UdpSocket::bind(local).map_err(|error| with(error, "use", local)),
+        None if remote.is_ipv4() => UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)),
+        None => UdpSocket::bind((Ipv6Addr::UNSPECIFIED, 0)),
+    }
+}
+
+/// Returns the error with what was tried.
+fn with(error: io::Error, what: &str, address: SocketAddr) -> io::Error {
+    io::Error::new(error.kind(), format!("cannot {what} the UDP address {address}: {error}"))
 }
 
 /// The third level of filtering of IEEE 802.15.4-2015, 6.7.2, for a device that is no coordinator.

@@ -1,6 +1,6 @@
 //! Commands and reports of the console.
 
-use core::net::Ipv6Addr;
+use core::net::{Ipv6Addr, SocketAddr};
 use core::str::FromStr;
 use kinglet_sim::trace::Loss;
 use serde::Serialize;
@@ -137,8 +137,8 @@ pub struct Target {
 pub struct NearBy {
     /// Its address.
     pub address: Ipv6Addr,
-    /// Its link address, "-" if address resolution is in progress.
-    pub link: String,
+    /// Its link address; unknown while address resolution is in progress.
+    pub link: Option<String>,
     /// The state of RFC 4861, 7.3.2.
     pub state: String,
     /// True if it advertises itself as a router.
@@ -151,9 +151,49 @@ pub struct Registered {
     /// The address.
     pub address: Ipv6Addr,
     /// The link address of the neighbour that has registered it.
-    pub link: String,
+    pub link: Option<String>,
     /// Remaining lifetime in seconds.
     pub left_s: u64,
+}
+
+/// Reason for the early end of a connection. The words are part of the interface.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum EndReason {
+    /// The peer has no listener on the port.
+    Refused,
+    /// The peer has sent nothing.
+    NoResponse,
+    /// The peer has acknowledged nothing for too long.
+    TimedOut,
+    /// A router reports that it has no route.
+    Unreachable,
+    /// The peer has reset the connection.
+    Reset,
+    /// This node has aborted it.
+    Aborted,
+}
+
+impl EndReason {
+    /// Returns what has happened, and what to check.
+    const fn text(self) -> &'static str {
+        match self {
+            EndReason::Refused => {
+                "refused: no program listens on that port; a Kinglet node listens on 7, 9 and 19"
+            }
+            EndReason::NoResponse => {
+                "no response: check that the peer runs, and the route to it (`neighbours`, `rpl`)"
+            }
+            EndReason::TimedOut => {
+                "timed out: the peer acknowledges nothing any more; check that it runs"
+            }
+            EndReason::Unreachable => {
+                "unreachable: a router reports that it has no route to the peer"
+            }
+            EndReason::Reset => "reset by the peer: it has closed the connection or has restarted",
+            EndReason::Aborted => "aborted by this node",
+        }
+    }
 }
 
 /// An event.
@@ -164,10 +204,10 @@ pub enum Report {
     Started {
         /// Its addresses.
         addresses: Vec<Ipv6Addr>,
-        /// Local address of the ZEP link.
-        local: String,
+        /// Local address of the ZEP link, if the system reports it.
+        local: Option<SocketAddr>,
         /// Remote address of the ZEP link.
-        remote: String,
+        remote: SocketAddr,
     },
     /// An echo reply.
     EchoReply {
@@ -179,6 +219,15 @@ pub enum Report {
         hop_limit: u8,
         /// Round trip, in milliseconds.
         ms: f64,
+        /// True if its request had a reply before.
+        duplicate: bool,
+    },
+    /// No reply has arrived when the next echo request is due.
+    NoReply {
+        /// The destination.
+        to: Ipv6Addr,
+        /// The sequence number of the request.
+        seq: u16,
     },
     /// All echo requests have ended.
     Pinged {
@@ -186,13 +235,32 @@ pub enum Report {
         to: Ipv6Addr,
         /// Number of requests.
         sent: u16,
-        /// Number of replies.
+        /// Number of requests with a reply.
         answered: u16,
+        /// Number of further replies.
+        duplicates: u32,
     },
     /// Octets of a connection.
     Received {
         /// The octets as text; invalid ones are replaced.
         text: String,
+    },
+    /// A connection has taken more than two seconds, and has not ended.
+    Progress {
+        /// The remote address.
+        to: Ipv6Addr,
+        /// Its port.
+        port: u16,
+        /// True if the peer has accepted it.
+        opened: bool,
+        /// Octets acknowledged by the peer.
+        sent: u64,
+        /// Octets received from it.
+        received: u64,
+        /// Time since the command, in seconds.
+        seconds: f64,
+        /// A problem that the network reports.
+        trouble: Option<&'static str>,
     },
     /// A connection has ended.
     Closed {
@@ -206,8 +274,8 @@ pub enum Report {
         received: u64,
         /// Its duration, in seconds.
         seconds: f64,
-        /// The error, if it ended early.
-        error: Option<String>,
+        /// The reason, if it ended early.
+        error: Option<EndReason>,
     },
     /// A datagram.
     Datagram {
@@ -257,8 +325,8 @@ pub enum Report {
         parent: Option<Ipv6Addr>,
         /// The DODAG.
         dodag: Option<Ipv6Addr>,
-        /// The own rank.
-        rank: u16,
+        /// The own rank, if there is a route to the root.
+        rank: Option<u16>,
     },
     /// A relation was lost.
     Lost(Loss),
@@ -266,10 +334,10 @@ pub enum Report {
     Rpl {
         /// The DODAG.
         dodag: Option<Ipv6Addr>,
-        /// Its version.
-        version: u8,
-        /// The own rank.
-        rank: u16,
+        /// Its version, if there is one.
+        version: Option<u8>,
+        /// The own rank, if there is a route to the root.
+        rank: Option<u16>,
         /// The parent's link-local address.
         parent: Option<Ipv6Addr>,
         /// Parent candidates.
@@ -306,54 +374,28 @@ impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Report::Started { addresses, local, remote } => {
+                let local = or_unknown(*local);
                 writeln!(f, "on the air between {local} and {remote}, with")?;
                 list(f, addresses)?;
                 f.write_str("\"help\" lists the commands")
             }
-            Report::EchoReply { from, seq, hop_limit, ms } => {
-                write!(f, "from {from}: seq={seq} hop limit={hop_limit} time={ms:.1} ms")
-            }
-            Report::Pinged { to, sent, answered } => {
-                write!(f, "{to}: {sent} sent, {answered} answered")
+            Report::EchoReply { .. } | Report::NoReply { .. } | Report::Pinged { .. } => {
+                self.ping(f)
             }
             Report::Received { text } => f.write_str(text.trim_end_matches('\n')),
-            Report::Closed { to, port, sent, received, seconds, error } => {
-                write!(f, "[{to}]:{port}: {sent} octets sent, {received} received in ")?;
-                write!(f, "{seconds:.2} s")?;
-                match error {
-                    Some(error) => write!(f, "; {error}"),
-                    None => Ok(()),
-                }
-            }
+            Report::Progress { .. } | Report::Closed { .. } => self.connection(f),
             Report::Datagram { from, port, text } => write!(f, "from [{from}]:{port}: {text}"),
             Report::Undelivered { reporter, to, why } => {
                 write!(f, "{reporter} reports that {to} was not reached: {why}")
             }
-            Report::Status {
-                addresses,
-                frames_sent,
-                repetitions,
-                given_up,
-                frames_received,
-                packets,
-                segments,
-                reasons,
-            } => {
-                list(f, addresses)?;
-                write!(f, "frames    {frames_sent} sent, {repetitions} of them retries, ")?;
-                writeln!(f, "{given_up} given up, {frames_received} received")?;
-                writeln!(f, "packets   {} received, {} sent", packets.0, packets.1)?;
-                write!(f, "segments  {} received, {} sent", segments.0, segments.1)?;
-                reasons.iter().try_for_each(|(layer, reason, count)| {
-                    write!(f, "\nlost      {layer} {reason} {count}")
-                })
-            }
+            Report::Status { .. } => self.status(f),
             Report::Addresses { addresses } => {
                 f.write_str("addresses now")?;
                 addresses.iter().try_for_each(|address| write!(f, " {address}"))
             }
             Report::Parent { parent, dodag, rank } => {
-                write!(f, "parent {} in {}, rank {rank}", or_none(*parent), or_none(*dodag))
+                let (parent, dodag) = (or_none(*parent), or_none(*dodag));
+                write!(f, "parent {parent} in {dodag}, rank {}", or_unknown(*rank))
             }
             Report::Lost(loss) => loss.fmt(f),
             Report::Rpl { .. } => self.rpl(f),
@@ -365,6 +407,63 @@ impl fmt::Display for Report {
 }
 
 impl Report {
+    fn ping(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Report::EchoReply { from, seq, hop_limit, ms, duplicate } => {
+                let again = if *duplicate { " (DUP!)" } else { "" };
+                write!(f, "from {from}: seq={seq} hop limit={hop_limit} time={ms:.1} ms{again}")
+            }
+            Report::NoReply { to, seq } => write!(f, "no reply from {to} yet: seq={seq}"),
+            Report::Pinged { to, sent, answered, duplicates } => {
+                write!(f, "{to}: {sent} sent, {answered} answered")?;
+                match duplicates {
+                    0 => Ok(()),
+                    1 => f.write_str(", 1 duplicate"),
+                    more => write!(f, ", {more} duplicates"),
+                }
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn connection(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Report::Progress { to, port, opened: false, seconds, trouble, .. } => {
+                write!(f, "[{to}]:{port}: no response for {seconds:.0} s")?;
+                trouble.map_or(Ok(()), |trouble| write!(f, "; {trouble}"))
+            }
+            Report::Progress { to, port, sent, received, seconds, trouble, .. } => {
+                write!(f, "[{to}]:{port}: {sent} octets sent, {received} received ")?;
+                write!(f, "after {seconds:.0} s")?;
+                trouble.map_or(Ok(()), |trouble| write!(f, "; {trouble}"))
+            }
+            Report::Closed { to, port, sent, received, seconds, error } => {
+                write!(f, "[{to}]:{port}: {sent} octets sent, {received} received in ")?;
+                write!(f, "{seconds:.2} s")?;
+                error.map_or(Ok(()), |error| write!(f, "; {}", error.text()))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn status(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Report::Status { addresses, packets, segments, reasons, .. } = self else {
+            return Ok(());
+        };
+        let Report::Status { frames_sent, repetitions, given_up, frames_received, .. } = self
+        else {
+            return Ok(());
+        };
+        list(f, addresses)?;
+        write!(f, "frames    {frames_sent} sent, {repetitions} of them retries, ")?;
+        writeln!(f, "{given_up} given up, {frames_received} received")?;
+        writeln!(f, "packets   {} received, {} sent", packets.0, packets.1)?;
+        write!(f, "segments  {} received, {} sent", segments.0, segments.1)?;
+        reasons.iter().try_for_each(|(layer, reason, count)| {
+            write!(f, "\nlost      {layer} {reason} {count}")
+        })
+    }
+
     fn rpl(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Report::Rpl { dodag, version, rank, parent, candidates, targets, .. } = self else {
             return Ok(());
@@ -372,8 +471,8 @@ impl Report {
         let Report::Rpl { sent: (diss, dios, daos, acks), unacknowledged, .. } = self else {
             return Ok(());
         };
-        writeln!(f, "DODAG     {}, version {version}", or_none(*dodag))?;
-        writeln!(f, "rank      {rank}, parent {}", or_none(*parent))?;
+        writeln!(f, "DODAG     {}, version {}", or_none(*dodag), or_unknown(*version))?;
+        writeln!(f, "rank      {}, parent {}", or_unknown(*rank), or_none(*parent))?;
         for Candidate { address, rank, etx } in candidates {
             writeln!(f, "  {address} rank {rank}, {etx:.2} transmissions a frame")?;
         }
@@ -391,9 +490,10 @@ impl Report {
         write!(f, "default router {}", or_none(*router))?;
         for NearBy { address, link, state, router } in neighbours {
             let router = if *router { ", a router" } else { "" };
-            write!(f, "\n  {address} at {link}, {state}{router}")?;
+            write!(f, "\n  {address} at {}, {state}{router}", or_unknown(link.as_ref()))?;
         }
         for Registered { address, link, left_s } in registered {
+            let link = or_unknown(link.as_ref());
             write!(f, "\n  {address} at {link}, registered for {left_s} s")?;
         }
         Ok(())
@@ -402,6 +502,11 @@ impl Report {
 
 fn or_none(address: Option<Ipv6Addr>) -> String {
     address.map_or("none".to_owned(), |address| address.to_string())
+}
+
+/// Formats a value that may be unknown.
+fn or_unknown(value: Option<impl fmt::Display>) -> String {
+    value.map_or("–".to_owned(), |value| value.to_string())
 }
 
 fn list(f: &mut fmt::Formatter<'_>, addresses: &[Ipv6Addr]) -> fmt::Result {

@@ -22,5 +22,6 @@ mod layers;
 pub mod mote;
 pub mod profile;
 pub mod radio;
+mod reasons;
 pub mod settings;
 mod tasks;

@@ -6,6 +6,7 @@ use crate::console::{Candidate, Command, HELP, NearBy, Registered, Report, Targe
 use crate::layers::{self, Full};
 use crate::profile::Process;
 use crate::radio::Radio;
+use crate::reasons;
 use crate::settings::Settings;
 use crate::tasks::{self, Ping, Send, Talk, Task};
 use core::net::{Ipv6Addr, SocketAddr};
@@ -13,6 +14,7 @@ use kinglet::Node;
 use kinglet::nd::Serving;
 use kinglet::net::UdpHandle;
 use kinglet::radio::{Driver, Filter};
+use kinglet::rpl::{INFINITE_RANK, Info};
 use kinglet::tcp::{ConnectionConfig, Handle, ListenConfig};
 use kinglet::wire::ieee802154::Address;
 use kinglet_apps::service::{Echo, Server, Service, Sink, Sizes, Source};
@@ -34,8 +36,8 @@ impl Sizes for Services {
 /// Configuration that is not in the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ends {
-    /// Local address of the ZEP link.
-    pub local: SocketAddr,
+    /// Local address of the ZEP link; `None` is any free port.
+    pub local: Option<SocketAddr>,
     /// Remote address: a dispatcher, or another node.
     pub remote: SocketAddr,
 }
@@ -170,6 +172,11 @@ impl Mote {
         addresses(&self.node)
     }
 
+    /// Returns the local address of its ZEP link, if the system reports it.
+    pub fn local(&self) -> Option<SocketAddr> {
+        self.air.local().ok()
+    }
+
     /// Returns a handle to end it from another thread.
     pub fn ending(&self) -> Ending {
         Ending(self.waker.clone())
@@ -251,7 +258,8 @@ impl Mote {
             say(Report::Addresses { addresses: self.reported.0.clone() });
         }
         if parent != info.parent {
-            say(Report::Parent { parent: info.parent, dodag: info.dodag_id, rank: info.rank });
+            let (dodag, rank) = (info.dodag_id, known_rank(&info));
+            say(Report::Parent { parent: info.parent, dodag, rank });
         }
     }
 
@@ -261,7 +269,7 @@ impl Mote {
             self.tasks.iter_mut().for_each(|task| task.answered(&reply, say));
         }
         while let Some(error) = self.node.datagrams().poll_error() {
-            let why = format!("{:?}", error.kind);
+            let why = reasons::undelivered(error.kind);
             say(Report::Undelivered { reporter: error.reporter, to: error.dst, why });
         }
         let mut buf = [0; udp::MAX_DATAGRAM];
@@ -282,12 +290,13 @@ impl Mote {
                 self.tasks.push(Task::Ping(Ping::new(now, to, self.pings, count)));
             }
             Command::Tcp { to, text } => match Talk::new(now, to, &text, &mut self.node) {
-                Some(talk) => self.tasks.push(Task::Talk(talk)),
-                None => say(Report::Failed { why: "no connection can be opened".to_owned() }),
+                Ok(talk) => self.tasks.push(Task::Talk(talk)),
+                Err(why) => say(Report::Failed { why: format!("tcp: {why}") }),
             },
-            Command::Send { to, octets } => {
-                self.tasks.push(Task::Send(Box::new(Send::new(now, to, octets))));
-            }
+            Command::Send { to, octets } => match Send::new(now, to, octets, &self.node) {
+                Ok(send) => self.tasks.push(Task::Send(Box::new(send))),
+                Err(why) => say(Report::Failed { why: format!("send: {why}") }),
+            },
             Command::Udp { to, text } => self.send(now, to, &text, say),
             Command::Status => say(self.status()),
             Command::Rpl => say(self.rpl()),
@@ -301,7 +310,8 @@ impl Mote {
         self.udp = self.udp.or_else(|| datagrams.bind(0).ok());
         let Some(socket) = self.udp else { return };
         if let Err(error) = datagrams.send(now, socket, to.0, to.1, text.as_bytes()) {
-            say(Report::Failed { why: format!("udp {}: {error}", to.0) });
+            let why = reasons::unsent(&self.node, to.0, error);
+            say(Report::Failed { why: format!("udp: {why}") });
         }
     }
 
@@ -320,8 +330,8 @@ impl Mote {
         });
         Report::Rpl {
             dodag: info.dodag_id,
-            version: info.version,
-            rank: info.rank,
+            version: info.dodag_id.map(|_| info.version),
+            rank: known_rank(&info),
             parent: info.parent,
             candidates: candidates.collect(),
             targets: targets.collect(),
@@ -375,11 +385,16 @@ fn addresses(node: &Node<Process>) -> Vec<Ipv6Addr> {
     (0..ADDRESSES).filter_map(|index| node.net().own_address(index)).collect()
 }
 
-/// Formats a link address as in the settings.
-fn text(link: Address) -> String {
+/// Returns the own rank, if there is a route to the root.
+fn known_rank(info: &Info) -> Option<u16> {
+    (info.rank != INFINITE_RANK).then_some(info.rank)
+}
+
+/// Formats a link address as in the settings, if it is known.
+fn text(link: Address) -> Option<String> {
     match link {
-        Address::None => "-".to_owned(),
-        Address::Short(short) => format!("0x{short:04x}"),
-        Address::Extended(octets) => octets.map(|octet| format!("{octet:02x}")).join(":"),
+        Address::None => None,
+        Address::Short(short) => Some(format!("0x{short:04x}")),
+        Address::Extended(octets) => Some(octets.map(|octet| format!("{octet:02x}")).join(":")),
     }
 }

@@ -52,7 +52,7 @@ impl TestNetwork {
         let settings = format!("extended = \"02:12:4b:00:00:00:00:0a\"\nack_wait_ms = 20\n{more}");
         let settings = toml::from_str(&settings).unwrap();
         let air = Air::new(mine, local, others);
-        let mut mote = Mote::new(&settings, Ends { local, remote: mine }).unwrap();
+        let mut mote = Mote::new(&settings, Ends { local: Some(local), remote: mine }).unwrap();
         let ((asks, lines), (say, says)) = (channel(), channel());
         mote.listen_to(BufReader::new(Lines(lines, Vec::new()))).unwrap();
         thread::spawn(move || mote.run(&mut |report| drop(say.send(report))));
@@ -162,6 +162,7 @@ fn a_leaf_asks_a_root_for_its_configuration_and_is_reached_from_beyond() {
     let root = network.air.nodes[0].eui;
     assert_eq!((parent, unacknowledged), (Some(link_local(root).into()), 0));
     // One step of OF0, between 1 and 9 hops of the root's 256 (RFC 6552, 6).
+    let rank = rank.expect("a route to the root");
     assert!(rank % 256 == 0 && (512..=2_560).contains(&rank), "{rank}");
     network.air.nodes[0].probe(own, EUI);
     network.until("an answer to a probe", |nodes, _| nodes[0].count(136, 0) > 0);

@@ -3,7 +3,7 @@
 
 #![allow(missing_docs, reason = "a test program")]
 
-use kinglet_zep::console::Report;
+use kinglet_zep::console::{EndReason, Report};
 use kinglet_zep::mote::{Ends, Mote};
 use kinglet_zep::settings::Settings;
 use std::io::Cursor;
@@ -42,15 +42,20 @@ struct Peer(UdpSocket);
 
 impl Peer {
     fn with_a_node() -> Peer {
+        // Its reports are not needed.
+        Peer::with_a_node_that_reports("").0
+    }
+
+    /// The same with a node that has these commands.
+    fn with_a_node_that_reports(lines: &'static str) -> (Peer, Receiver<Report>) {
         let (mine, node) = (free(), free());
         let socket = UdpSocket::bind(mine).unwrap();
         socket.connect(node).unwrap();
-        // Its reports are not needed.
-        drop(run(settings(NODE), Ends { local: node, remote: mine }, ""));
+        let said = run(settings(NODE), Ends { local: Some(node), remote: mine }, lines);
         let peer = Peer(socket);
         let greeting = peer.psdu(LONG).expect("a dispatcher must hear of the node");
         assert_eq!(greeting.len(), 5, "an acknowledgement that nobody awaits");
-        peer
+        (peer, said)
     }
 
     fn put(&self, header: [u8; 5], psdu: &[u8]) {
@@ -112,8 +117,13 @@ fn link_local(eui: [u8; 8]) -> [u8; 16] {
 
 /// Returns an echo request with an uncompressed IPv6 header (dispatch 0x41).
 fn echo_request(text: &[u8]) -> Vec<u8> {
+    echo(&[128, 0, 0, 0, 0x47, 0x11, 0, 9], text)
+}
+
+/// Returns the same with this ICMPv6 header, except for the checksum.
+fn echo(header: &[u8; 8], text: &[u8]) -> Vec<u8> {
     let (src, dst) = (link_local(PEER_EUI), link_local(NODE_EUI));
-    let mut icmp = [&[128, 0, 0, 0, 0x47, 0x11, 0, 9], text].concat();
+    let mut icmp = [header, text].concat();
     let len = icmp.len() as u16;
     let pseudo = [&src[..], &dst, &[0, 0], &len.to_be_bytes(), &[0, 0, 0, 58], &icmp].concat();
     let sum: u32 = pseudo
@@ -174,12 +184,139 @@ fn damaged_frames_and_frames_for_others_are_not_acknowledged() {
 }
 
 #[test]
+fn each_request_counts_one_reply_and_duplicates_are_shown_apart() {
+    let (peer, said) = Peer::with_a_node_that_reports("ping fe80::9ce1:9f02:15a:f203 3\n");
+    let mut number = 0;
+    let mut reply = |seq: u8| {
+        number += 1;
+        let echo = echo(&[129, 0, 0, 0, 0, 1, 0, seq], b"Kinglet asks whether you are up.");
+        peer.send(&data(number, PAN, NODE_EUI, &echo));
+    };
+    let mut requests = 0;
+    while requests < 3 {
+        let psdu = peer.psdu(LONG).expect("a request");
+        // Not acknowledgements of the replies.
+        if psdu.len() > 5 {
+            peer.acknowledge(psdu[2]);
+            requests += 1;
+            match requests {
+                1 => (0..3).for_each(|_| reply(1)),
+                // The second reply is late.
+                2 => {}
+                _ => [2, 3].into_iter().for_each(&mut reply),
+            }
+        }
+    }
+    let mut replies = Vec::new();
+    let end = loop {
+        match said.recv_timeout(LONG).expect("it says more") {
+            Report::EchoReply { seq, duplicate, ms, .. } => {
+                assert_eq!(ms >= 900.0, seq == 2, "the time since its own request: {ms} ms");
+                replies.push((seq, duplicate));
+            }
+            Report::NoReply { seq, .. } => assert_eq!(seq, 2),
+            end => break end,
+        }
+    };
+    assert_eq!(replies, [(1, false), (1, true), (1, true), (2, false), (3, false)]);
+    let summary = end.to_string();
+    assert!(summary.ends_with(": 3 sent, 3 answered, 2 duplicates"), "{summary}");
+}
+
+/// Runs the commands at a node that has another one as its neighbour. Returns as many reports as
+/// `wanted` selects.
+fn reports(lines: &'static str, count: usize, wanted: fn(&Report) -> bool) -> Vec<Report> {
+    let (a, b) = (free(), free());
+    let _first = run(settings(NODE), Ends { local: Some(a), remote: b }, "");
+    let ends = Ends { local: Some(b), remote: a };
+    let said = run(settings("02:12:4b:00:00:00:00:0b"), ends, lines);
+    let next = || said.recv_timeout(LONG).expect("it says more");
+    std::iter::repeat_with(next).filter(wanted).take(count).collect()
+}
+
+#[test]
+fn a_port_without_a_listener_is_named_with_those_that_have_one() {
+    let lines = "tcp fe80::12:4b00:0:a 77 hello\nsend fe80::12:4b00:0:a 78 100\n";
+    let closed = reports(lines, 2, |it| matches!(it, Report::Closed { .. }));
+    for port in [77, 78] {
+        let is_it =
+            |it: &&Report| it.to_string().starts_with(&format!("[fe80::12:4b00:0:a]:{port}"));
+        let text = closed.iter().find(is_it).expect("a report of each").to_string();
+        assert!(text.contains("refused: no program listens on that port"), "{text}");
+        assert!(text.contains("7, 9 and 19"), "{text}");
+    }
+    let Report::Closed { error, .. } = closed[0] else { panic!("{closed:?}") };
+    assert_eq!(error, Some(EndReason::Refused));
+}
+
+#[test]
+fn a_destination_that_cannot_be_reached_is_named_with_what_is_missing() {
+    let lines = "tcp 2001:db8::1 7 hello\nsend 2001:db8::1 9 10\nudp 2001:db8::1 7 hello\n\
+                 ping 2001:db8::1\ntcp ff02::1 7 hello\ntcp fe80::12:4b00:0:a 0 hello\n";
+    let failed = reports(lines, 6, |it| matches!(it, Report::Failed { .. }));
+    let texts: Vec<_> = failed.iter().map(Report::to_string).collect();
+    for (text, command) in texts.iter().zip(["tcp", "send", "udp"]) {
+        assert!(text.starts_with(&format!("{command}: ")), "{text}");
+        assert!(text.contains("no address of this node can reach 2001:db8::1"), "{text}");
+        assert!(text.contains("give it one in `addresses`"), "{text}");
+    }
+    assert!(texts[3..].iter().any(|text| text.contains("[ff02::1]:7 is no end of")), "{texts:?}");
+    assert!(texts[3..].iter().any(|text| text.contains(":0 is no end of")), "{texts:?}");
+    assert!(texts[3..].iter().any(|text| text.starts_with("ping: ")), "{texts:?}");
+}
+
+#[test]
+fn a_connection_without_response_is_reported_while_it_waits() {
+    for lines in ["tcp fe80::12:4b00:0:99 7 hello\n", "send fe80::12:4b00:0:99 7 10\n"] {
+        let waiting = reports(lines, 1, |it| matches!(it, Report::Progress { .. }));
+        let Report::Progress { opened: false, seconds, .. } = waiting[0] else {
+            panic!("{waiting:?}")
+        };
+        assert!((2.0..10.0).contains(&seconds), "{waiting:?}");
+        let text = waiting[0].to_string();
+        assert!(text.starts_with("[fe80::12:4b00:0:99]:7: no response for "), "{text}");
+    }
+}
+
+#[test]
+fn a_connection_over_a_dead_link_is_reported_with_that_reason() {
+    let lines = "tcp fe80::12:4b00:0:99 7 hello\n";
+    let is_it = |it: &Report| matches!(it, Report::Progress { trouble: Some(_), .. });
+    let text = reports(lines, 1, is_it)[0].to_string();
+    assert!(text.ends_with("; the next hop acknowledges no frames"), "{text}");
+}
+
+#[test]
+fn a_link_without_a_given_port_has_the_one_that_the_system_chose() {
+    for remote in ["127.0.0.1:9", "[::1]:9"] {
+        let ends = Ends { local: None, remote: remote.parse().unwrap() };
+        let local = Mote::new(&settings(NODE), ends).unwrap().local().expect("it is bound");
+        assert!(local.ip().is_loopback() && local.port() != 0, "{local}");
+    }
+}
+
+#[test]
+fn state_that_is_unknown_is_absent() {
+    let (_peer, said) = Peer::with_a_node_that_reports("neighbours\nrpl\n");
+    let mut reports = said.iter();
+    let Some(Report::Neighbours { router: None, neighbours, .. }) = reports.next() else {
+        panic!("neighbours")
+    };
+    assert_eq!(neighbours, []);
+    let Some(rpl @ Report::Rpl { version: None, rank: None, dodag: None, .. }) = reports.next()
+    else {
+        panic!("rpl")
+    };
+    assert!(rpl.to_string().contains("rank      –, parent none"), "{rpl}");
+}
+
+#[test]
 fn two_nodes_speak_tcp() {
     let (a, b) = (free(), free());
-    let _first = run(settings(NODE), Ends { local: a, remote: b }, "");
+    let _first = run(settings(NODE), Ends { local: Some(a), remote: b }, "");
     let lines = "ping fe80::12:4b00:0:a 1\ntcp fe80::12:4b00:0:a 7 hello there\nsend \
                  fe80::12:4b00:0:a 9 20000\nudp fe80::12:4b00:0:a 7 hey\npong\n";
-    let said = run(settings("02:12:4b:00:00:00:00:0b"), Ends { local: b, remote: a }, lines);
+    let said = run(settings("02:12:4b:00:00:00:00:0b"), Ends { local: Some(b), remote: a }, lines);
     let from: std::net::Ipv6Addr = "fe80::12:4b00:0:a".parse().unwrap();
     let (mut replies, mut text, mut closed, mut datagrams) = (0, String::new(), Vec::new(), 0);
     while replies == 0 || closed.len() < 2 || datagrams == 0 {
@@ -189,11 +326,11 @@ fn two_nodes_speak_tcp() {
             Report::Closed { sent, received, error, .. } => closed.push((sent, received, error)),
             Report::Datagram { text, .. } if text == "hey" => datagrams += 1,
             Report::Failed { why } => assert!(why.starts_with("\"pong\" is not a command")),
-            Report::Pinged { .. } => {}
+            Report::Pinged { .. } | Report::NoReply { .. } | Report::Progress { .. } => {}
             other => panic!("{other:?}"),
         }
     }
     assert_eq!(text, "hello there\n");
-    closed.sort();
+    closed.sort_by_key(|it| it.0);
     assert_eq!(closed, [(12, 12, None), (20_000, 0, None)]);
 }
