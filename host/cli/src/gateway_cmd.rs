@@ -23,7 +23,8 @@ sleeping hops between two TUN devices; a second gateway on this machine:
   sudo kinglet gateway examples/tunnel.toml
   sudo kinglet gateway examples/gateway.toml --prefix fd00:1::/48 --tun kl1
 
-Ctrl-C ends the gateway with exit code 0.")]
+Exit codes: 0 Ctrl-C or another signal; 2 the command line or the scenario is
+wrong; 3 the TUN device or a file fails.")]
 pub(crate) struct Args {
     /// The scenario; this machine is connected to its border router
     #[arg(value_name = "SCENARIO.toml")]

@@ -42,11 +42,30 @@ fn two_processes_ping_each_other_and_end_by_word_and_by_signal() {
     let said: Vec<serde_json::Value> =
         said.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
     assert_eq!(said[0]["event"], "started");
+    assert_eq!(said[0]["local"], format!("127.0.0.1:{b}"));
     let replies = said.iter().filter(|report| report["event"] == "echo_reply").count();
     assert!(replies >= 2, "{said:?}");
     let id = first.id().to_string();
     assert!(Command::new("kill").args(["-TERM", &id]).status().unwrap().success());
     assert_eq!(first.wait_with_output().unwrap().status.code(), Some(0));
+}
+
+#[test]
+fn the_help_names_every_exit_code_and_every_reason_of_a_connections_end() {
+    for (command, codes) in [("node", ["0", "2", "3"]), ("gateway", ["0", "2", "3"])] {
+        let output =
+            Command::new(env!("CARGO_BIN_EXE_kinglet")).args([command, "--help"]).output().unwrap();
+        let text = String::from_utf8(output.stdout).unwrap();
+        let (_, after) = text.split_once("Exit codes: ").expect(command);
+        let words: Vec<_> = after.split_whitespace().collect();
+        assert!(codes.iter().all(|code| words.contains(code)), "{command}: {after}");
+        if command == "node" {
+            let reasons = ["refused", "no_response", "timed_out", "unreachable", "reset"];
+            let words = words.iter().map(|word| word.trim_end_matches([',', '.']));
+            let words: Vec<_> = words.collect();
+            assert!(reasons.iter().all(|reason| words.contains(reason)), "{after}");
+        }
+    }
 }
 
 #[test]
@@ -58,7 +77,12 @@ fn mistakes_say_where_they_are() {
         (&example("none.toml"), "127.0.0.1", 3, "none.toml"),
         (&example("node-a.toml"), "here", 2, "is not an address such as"),
         // An address that this machine does not have.
-        (&example("node-a.toml"), "192.0.2.1:17754,127.0.0.1", 3, "the air: "),
+        (
+            &example("node-a.toml"),
+            "192.0.2.1:17754,127.0.0.1",
+            3,
+            "the air: cannot use the UDP address 192.0.2.1:17754: ",
+        ),
     ] {
         let output = node(file, zep).stdin(Stdio::null()).output().unwrap();
         let error = String::from_utf8(output.stderr).unwrap();
