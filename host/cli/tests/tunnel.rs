@@ -4,11 +4,9 @@
 mod common;
 use common::*;
 use kinglet_testkit::namespace::in_namespace;
-use nix::sched::{CloneFlags, unshare};
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::process::Command;
-use std::sync::mpsc::{Sender, channel};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
@@ -39,7 +37,7 @@ fn talk() {
         "{announced}"
     );
     let far = Computer::with_network();
-    step("the printed commands", || far.set_up(announced));
+    step("the printed commands", || set_up(&far, announced));
     step("ping from both ends", || {
         let ping = |to: &'static str| {
             let output = run(Command::new("ping").args(["-6", "-n", "-c", "3", "-w", "20", to]));
@@ -75,51 +73,24 @@ fn talk() {
     });
 }
 
-/// Work of a computer.
-type Work = Box<dyn FnOnce() + Send>;
-
-/// A second computer: a thread in a separate network namespace, with all its processes.
-struct Computer {
-    work: Sender<Work>,
-}
-
-impl Computer {
-    fn with_network() -> Self {
-        let (work, to_do) = channel::<Work>();
-        thread::spawn(move || {
-            unshare(CloneFlags::CLONE_NEWNET).unwrap();
-            to_do.into_iter().for_each(|work| work());
-        });
-        Computer { work }
-    }
-
-    /// Runs work on it.
-    fn run<R: Send + 'static>(&self, work: impl FnOnce() -> R + Send + 'static) -> R {
-        let (done, result) = channel();
-        self.work.send(Box::new(move || drop(done.send(work())))).unwrap();
-        result.recv().expect("the other thread has said why")
-    }
-
-    /// Runs the commands of the gateway, up to the examples. The namespace is identified by the
-    /// number of its thread: a name would need a separate file system.
-    fn set_up(&self, announcement: &str) {
-        let thread = self.run(|| std::fs::read_link("/proc/thread-self").unwrap());
-        let thread = thread.file_name().and_then(|name| name.to_str()).unwrap().to_owned();
-        let commands = announcement.lines().map(str::trim).filter(|line| line.starts_with("ip "));
-        let mut count = 0;
-        for command in commands.filter(|line| !line.starts_with("ip netns ")) {
-            count += 1;
-            let words = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
-            if let Some(inside) = command.strip_prefix("ip -n far ") {
-                let words = words(inside);
-                self.run(move || run(Command::new("ip").args(words)));
-            } else {
-                let outside = command.replace("netns far", &format!("netns {thread}"));
-                run(Command::new("ip").args(words(&outside).split_off(1)));
-            }
+/// Runs the commands of the gateway, up to the examples. The namespace of the computer is found by
+/// the number of its thread: a name would need a separate file system.
+fn set_up(far: &Computer, announcement: &str) {
+    let thread = far.thread();
+    let commands = announcement.lines().map(str::trim).filter(|line| line.starts_with("ip "));
+    let mut count = 0;
+    for command in commands.filter(|line| !line.starts_with("ip netns ")) {
+        count += 1;
+        let words = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
+        if let Some(inside) = command.strip_prefix("ip -n far ") {
+            let words = words(inside);
+            far.run(move || run(Command::new("ip").args(words)));
+        } else {
+            let outside = command.replace("netns far", &format!("netns {thread}"));
+            run(Command::new("ip").args(words(&outside).split_off(1)));
         }
-        assert!(count >= 3, "it says how: {announcement}");
     }
+    assert!(count >= 3, "it says how: {announcement}");
 }
 
 /// The octets of a connection with this number: no period could hide lost octets.

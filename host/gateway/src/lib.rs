@@ -139,6 +139,7 @@ use map::Map;
 use network::Mesh;
 use show::{Devices, Output, Screen};
 use std::fmt;
+use std::hash::BuildHasher;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, channel};
@@ -280,8 +281,9 @@ impl From<io::Error> for GatewayError {
 }
 
 /// Runs `scenario` behind a TUN device, or between two, until SIGINT (Ctrl-C), SIGTERM or SIGHUP,
-/// which is a successful end. The scenario's duration is ignored here, its seed is used; the times
-/// of its faults count from `ready`.
+/// which is a successful end. The scenario's duration is ignored here. Its seed is used for the
+/// topology only: secrets and first sequence numbers differ from run to run, so that nodes outside
+/// of the simulation notice a restart. The times of its faults count from `ready`.
 ///
 /// # Errors
 /// [`GatewayError`]
@@ -306,9 +308,15 @@ pub fn run_with(
     if let Some(path) = &options.map {
         map::check(path).map_err(|error| map_error(path, &error))?;
     }
-    let mut mesh = Mesh::new(&scenario)?;
+    let mut mesh = Mesh::with_life(&scenario, new_life(), &options.zep)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(serve(&scenario, &mut mesh, options, names, apps))
+}
+
+/// Returns a seed that differs from run to run.
+fn new_life() -> u64 {
+    // The standard library seeds its hashes by the system's random numbers.
+    std::hash::RandomState::new().hash_one(std::process::id())
 }
 
 /// Returns the names of the devices: the one at the border router, and the one at the far end of a
@@ -359,7 +367,6 @@ async fn serve(
         })?;
         mesh.attach(*node, line)?;
     }
-    mesh.share(scenario, &options.zep)?;
     for (node, app) in apps {
         mesh.add(node, app)?;
     }

@@ -17,7 +17,8 @@ use kinglet_lab::apps::site::WebServer;
 use kinglet_lab::build::{self, Stations, address_of, eui64_of, short_of};
 use kinglet_lab::profile::LabProfile;
 use kinglet_lab::run::{
-    BorderResult, FlowResult, LossResult, Reasons, Watch, add_faults, check, flow_records, prepare,
+    BorderResult, FlowResult, LossResult, Reasons, Watch, add_faults, check, flow_records,
+    prepare_life,
 };
 use kinglet_lab::scenario::{Fault, FlowKind, Listening, NodeId, Prefix, Role, Scenario, Wire};
 use kinglet_lab::tree::{NextHops, links};
@@ -140,6 +141,18 @@ impl Mesh {
     /// # Errors
     /// [`GatewayError::NoBorderRouter`], [`GatewayError::Unsupported`]
     pub fn new(scenario: &Scenario) -> Result<Self, GatewayError> {
+        Mesh::with_life(scenario, scenario.seed, &[])
+    }
+
+    /// The same with another seed for the lives of its nodes, which has to differ from run to run
+    /// if nodes outside of the simulation or other computers remember the previous one. External
+    /// devices share the channel by ZEP, each at the next position that is for them: they receive
+    /// the messages from which neighbours learn of a restart.
+    ///
+    /// # Errors
+    /// [`GatewayError::NoBorderRouter`], [`GatewayError::Unsupported`]; [`GatewayError::Zep`]:
+    /// there are fewer positions, or a ZEP link cannot be opened.
+    pub fn with_life(scenario: &Scenario, life: u64, zep: &[Ends]) -> Result<Self, GatewayError> {
         // This machine takes the place of the host behind the wire.
         if scenario.wire.as_ref().is_some_and(|wire| *wire != Wire::PERFECT) {
             let what = "a simulated [wire]: this machine takes the place of its host";
@@ -153,7 +166,7 @@ impl Mesh {
         let scenario = Scenario { wire: None, faults: Vec::new(), ..scenario.clone() };
         let own_flows = scenario.flows.len();
         let scenario = with_services(scenario, border as NodeId);
-        let (world, mut ends) = prepare(&scenario, scenario.seed)
+        let (world, mut ends) = prepare_life(&scenario, scenario.seed, life)
             .map_err(|error| GatewayError::Unsupported(error.to_string()))?;
         let servers = scenario.flows.iter().zip(&ends).filter_map(|(flow, ends)| {
             let (node, service, port) = match flow.kind {
@@ -192,6 +205,7 @@ impl Mesh {
             scenario,
             ends,
         };
+        mesh.share(zep)?;
         mesh.form();
         mesh.began = mesh.world.now();
         add_faults(&mut mesh.world, &mesh.faults, mesh.began);
@@ -283,11 +297,8 @@ impl Mesh {
         Ok(())
     }
 
-    /// Lets external devices share the channel, each at the next position that is for them.
-    ///
-    /// # Errors
-    /// [`GatewayError::Zep`]: there are fewer positions, or a ZEP link cannot be opened.
-    pub fn share(&mut self, scenario: &Scenario, all: &[Ends]) -> Result<(), GatewayError> {
+    fn share(&mut self, all: &[Ends]) -> Result<(), GatewayError> {
+        let scenario = &self.scenario;
         if !all.is_empty() && scenario.mac.security.is_some() {
             let what = "--zep: frames are encrypted, and no other program has the key; give the \
                         scenario [mac] security = false";

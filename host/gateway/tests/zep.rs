@@ -9,7 +9,7 @@ mod riot;
 use kinglet_gateway::bridge::{self, BridgeStats, HostLink, Hosts, Observer};
 use kinglet_gateway::network::Mesh;
 use kinglet_lab::scenario::{Prefix, Scenario};
-use kinglet_zep::mote::Ends;
+use kinglet_zep::mote::{Ends, Mote};
 use riot::Air;
 use riot::ip::{ICMPV6, ip, packet, part};
 use riot::lowpan::{Ip, link_local, with_iid};
@@ -19,7 +19,7 @@ use std::net::{SocketAddr, UdpSocket};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant};
-use tokio::sync::{Mutex, mpsc};
+use tokio::sync::{Mutex, mpsc, oneshot};
 
 /// A border router, two routers, and the position of an external device in range of the last one.
 const LINE: &str = r#"
@@ -63,22 +63,30 @@ fn free() -> SocketAddr {
     UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap()
 }
 
-/// Runs the network on a thread, until the program ends.
-fn gateway(ends: Ends) -> (mpsc::UnboundedSender<Vec<u8>>, Receiver<Vec<u8>>) {
+/// The network on a thread, and the host's end of it.
+struct Gateway {
+    host: mpsc::UnboundedSender<Vec<u8>>,
+    heard: Receiver<Vec<u8>>,
+    stop: oneshot::Sender<()>,
+    thread: thread::JoinHandle<()>,
+}
+
+/// Runs the network, each time with the same life, until it is stopped.
+fn gateway(ends: Ends) -> Gateway {
     let (host, from_host) = mpsc::unbounded_channel();
     let (to_host, heard) = channel();
-    thread::spawn(move || {
+    let (stop, stopped) = oneshot::channel();
+    let thread = thread::spawn(move || {
         let scenario = Scenario::from_toml("zep.toml", LINE).unwrap();
-        let mut mesh = Mesh::new(&scenario).unwrap();
-        mesh.share(&scenario, &[ends]).unwrap();
+        let mut mesh = Mesh::with_life(&scenario, 1, &[ends]).unwrap();
         let wire = Wire { from_host: Mutex::new(from_host), to_host };
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let second = Duration::from_secs(1);
-        let (never, hosts) = (std::future::pending(), Hosts::one(&wire));
-        let over = runtime.block_on(bridge::run(&mut mesh, &hosts, second, &mut NoObserver, never));
+        let (stop, hosts) = (async { drop(stopped.await) }, Hosts::one(&wire));
+        let over = runtime.block_on(bridge::run(&mut mesh, &hosts, second, &mut NoObserver, stop));
         over.unwrap();
     });
-    (host, heard)
+    Gateway { host, heard, stop, thread }
 }
 
 /// Lets the external device ping `to`, and send data to the echo server there.
@@ -103,7 +111,8 @@ fn reaches(air: &mut Air, to: Ip) {
 fn a_node_that_shares_the_air_by_zep_joins_the_network_and_is_reached_across_it() {
     let (mine, local) = (free(), free());
     let mut air = Air::new(mine, local, vec![Riot::new(Part::Member, 3)]);
-    let (host, heard) = gateway(Ends { local: Some(local), remote: mine });
+    let Gateway { host, heard, stop: _stop, .. } =
+        gateway(Ends { local: Some(local), remote: mine });
     air.until("a DAO that is acknowledged", |nodes| nodes[0].is_known);
     let own = air.nodes[0].addresses[1];
     assert_eq!(own, with_iid(&ip(MESH), air.nodes[0].eui));
@@ -133,13 +142,15 @@ fn a_node_that_shares_the_air_by_zep_joins_the_network_and_is_reached_across_it(
 #[test]
 fn there_are_as_many_radios_as_places_and_no_unreadable_frames() {
     let scenario = Scenario::from_toml("zep.toml", LINE).unwrap();
-    let mut mesh = Mesh::new(&scenario).unwrap();
     let ends = || Ends { local: Some(free()), remote: free() };
-    let error = mesh.share(&scenario, &[ends(), ends()]).unwrap_err().to_string();
+    let refusal = |scenario: &Scenario, all: &[Ends]| {
+        Mesh::with_life(scenario, 1, all).err().expect("it is refused").to_string()
+    };
+    let error = refusal(&scenario, &[ends(), ends()]);
     assert!(error.contains("has 1 places for external nodes"), "{error}");
     let scenario = LINE.replace("security = false", "security = true");
     let scenario = Scenario::from_toml("zep.toml", &scenario).unwrap();
-    let error = mesh.share(&scenario, &[ends()]).unwrap_err().to_string();
+    let error = refusal(&scenario, &[ends()]);
     assert!(error.contains("security = false"), "{error}");
 }
 
@@ -150,4 +161,38 @@ fn the_address_of_an_external_node_is_absent_from_the_status() {
     let addresses: Vec<_> = mesh.status().iter().map(|status| status.address).collect();
     let [border, .., external] = addresses[..] else { panic!("{addresses:?}") };
     assert_eq!((border, external), (Some(BORDER.parse().unwrap()), None));
+}
+
+/// All numbers of the second life are those of the first one, so only the messages that a restarted
+/// network multicasts distinguish it.
+#[test]
+fn an_external_node_notices_that_the_network_has_restarted() {
+    let (own, other) = (free(), free());
+    let settings = "extended = \"02:12:4b:00:00:00:00:0c\"\nack_wait_ms = 40\n\
+                    rpl = { role = \"router\" }\n";
+    let mut mote =
+        Mote::new(&toml::from_str(settings).unwrap(), Ends { local: Some(own), remote: other })
+            .unwrap();
+    thread::spawn(move || mote.run(&mut |_| {}));
+    for life in 0..3 {
+        let Gateway { host, heard, stop, thread: running } =
+            gateway(Ends { local: Some(other), remote: own });
+        let began = Instant::now();
+        let reached = (0..30).any(|seq| {
+            let upper = [128, 0, 0, 0, 0x12, 0x34, 0, seq].to_vec();
+            let to = ip("fd6b:696e:676c:7400:12:4b00:0:c");
+            host.send(packet(Prefix::DEFAULT.host().octets(), to, ICMPV6, 64, upper)).unwrap();
+            let until = Instant::now() + Duration::from_secs(1);
+            let left = || until.saturating_duration_since(Instant::now());
+            std::iter::from_fn(|| heard.recv_timeout(left()).ok()).any(|it| it[40] == 129)
+        });
+        assert!(reached, "in life {life} of the network, {:?}", began.elapsed());
+        eprintln!("life {life}: reached after {:?}", began.elapsed());
+        stop.send(()).unwrap();
+        running.join().unwrap();
+        // Its listening thread ends a little later.
+        while UdpSocket::bind(other).is_err() {
+            thread::sleep(Duration::from_millis(50));
+        }
+    }
 }

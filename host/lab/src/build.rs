@@ -470,7 +470,13 @@ fn add_default_route(
 
 /// Builds the network of `scenario` for one run with `seed`.
 pub fn network(scenario: &Scenario, seed: u64) -> (Network, Vec<Ends>) {
-    let (sites, ends) = sites(scenario, seed);
+    network_of_life(scenario, seed, seed)
+}
+
+/// The same with another seed for the lives of the nodes: their secrets, first sequence numbers and
+/// times of switching on. A node outside the simulation remembers these from the previous run.
+pub(crate) fn network_of_life(scenario: &Scenario, seed: u64, life: u64) -> (Network, Vec<Ends>) {
+    let (sites, ends) = sites(scenario, life);
     (World::new(seed, &medium_of(scenario), sites), ends)
 }
 

@@ -95,7 +95,20 @@ impl std::error::Error for RunError {}
 /// # Errors
 /// [`RunError::Unsupported`]
 pub fn prepare(scenario: &Scenario, seed: u64) -> Result<(Network, Vec<Ends>), RunError> {
-    simulation::prepare(scenario, seed)
+    simulation::prepare(scenario, seed, seed)
+}
+
+/// The same with another seed for the lives of the nodes: the topology stays that of `seed`, and
+/// secrets, first sequence numbers and times of switching on are those of `life`.
+///
+/// # Errors
+/// [`RunError::Unsupported`]
+pub fn prepare_life(
+    scenario: &Scenario,
+    seed: u64,
+    life: u64,
+) -> Result<(Network, Vec<Ends>), RunError> {
+    simulation::prepare(scenario, seed, life)
 }
 
 /// Checks that `scenario` can be simulated.

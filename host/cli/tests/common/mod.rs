@@ -2,12 +2,14 @@
 #![allow(dead_code, reason = "every test file uses its part")]
 #![allow(unreachable_pub, reason = "a module of test files")]
 
+use nix::sched::{CloneFlags, unshare};
 use sha2::{Digest, Sha256};
 use std::fmt::Write as _;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, Command, ExitStatus, Output, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::mpsc::{Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -88,6 +90,39 @@ impl Scratch {
 impl Drop for Scratch {
     fn drop(&mut self) {
         let _ = std::fs::remove_file(&self.0);
+    }
+}
+
+/// Work of a computer.
+type Work = Box<dyn FnOnce() + Send>;
+
+/// A second computer: a thread in a separate network namespace, with all its processes. The
+/// namespace goes with it, and with the sockets that were opened there.
+pub struct Computer {
+    work: Sender<Work>,
+}
+
+impl Computer {
+    pub fn with_network() -> Self {
+        let (work, to_do) = channel::<Work>();
+        thread::spawn(move || {
+            unshare(CloneFlags::CLONE_NEWNET).unwrap();
+            to_do.into_iter().for_each(|work| work());
+        });
+        Computer { work }
+    }
+
+    /// Runs work on it.
+    pub fn run<R: Send + 'static>(&self, work: impl FnOnce() -> R + Send + 'static) -> R {
+        let (done, result) = channel();
+        self.work.send(Box::new(move || drop(done.send(work())))).unwrap();
+        result.recv().expect("the other thread has said why")
+    }
+
+    /// The number of its thread, by which `ip` finds the namespace.
+    pub fn thread(&self) -> String {
+        let thread = self.run(|| std::fs::read_link("/proc/thread-self").unwrap());
+        thread.file_name().and_then(|name| name.to_str()).unwrap().to_owned()
     }
 }
 

@@ -12,7 +12,7 @@ use super::{
     CwndSample, FlowResult, NodeResult, Options, Reasons, RunError, RunResult, SCHEMA, Tree,
 };
 use crate::apps::bulk::BulkSender;
-use crate::build::{Ends, NODE_BYTES, Network, network, payload_of};
+use crate::build::{Ends, NODE_BYTES, Network, network_of_life, payload_of};
 use crate::flows::{self, Need};
 use crate::profile::{BUFFER, CHILDREN, MESH_LEAVES, MESH_ROUTERS, ROUTES, RPL_TARGETS};
 use crate::scenario::{Fault, FlowKind, NodeId, Role, Routing, Scenario};
@@ -40,7 +40,7 @@ pub(super) fn simulate(
     if let Some(file) = pip::file_of(scenario) {
         return Ok(pip::simulate(scenario, file, seed));
     }
-    let (mut world, ends) = prepare(scenario, seed)?;
+    let (mut world, ends) = prepare(scenario, seed, seed)?;
     let setup_seconds = clock.elapsed().as_secs_f64();
     let observed = Observed::begin(&mut world, (scenario, seed), options)?;
     let clock = std::time::Instant::now();
@@ -146,11 +146,15 @@ pub(super) fn refuse_tunnel(scenario: &Scenario) -> Result<(), RunError> {
     Ok(())
 }
 
-pub(super) fn prepare(scenario: &Scenario, seed: u64) -> Result<(Network, Vec<Ends>), RunError> {
+pub(super) fn prepare(
+    scenario: &Scenario,
+    seed: u64,
+    life: u64,
+) -> Result<(Network, Vec<Ends>), RunError> {
     check(scenario)?;
     pip::refuse(scenario, "nodes with Kinglet's stack")?;
     let scenario = &*drawn(scenario, seed)?;
-    let (mut world, ends) = network(scenario, seed);
+    let (mut world, ends) = network_of_life(scenario, seed, life);
     add_faults(&mut world, &scenario.faults, Instant::ZERO);
     Ok((world, ends))
 }
