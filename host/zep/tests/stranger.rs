@@ -207,18 +207,20 @@ fn each_request_counts_one_reply_and_duplicates_are_shown_apart() {
             }
         }
     }
-    let mut replies = Vec::new();
+    let (mut replies, mut late) = (Vec::new(), false);
     let end = loop {
         match said.recv_timeout(LONG).expect("it says more") {
             Report::EchoReply { seq, duplicate, ms, .. } => {
-                assert_eq!(ms >= 900.0, seq == 2, "the time since its own request: {ms} ms");
+                assert!(ms >= 900.0 || seq != 2, "the time since its own request: {ms} ms");
                 replies.push((seq, duplicate));
             }
-            Report::NoReply { seq, .. } => assert_eq!(seq, 2),
+            Report::NoReply { seq: 2, .. } => late = true,
+            Report::NoReply { .. } => {}
             end => break end,
         }
     };
     assert_eq!(replies, [(1, false), (1, true), (1, true), (2, false), (3, false)]);
+    assert!(late, "the second reply was missed when it was due");
     let summary = end.to_string();
     assert!(summary.ends_with(": 3 sent, 3 answered, 2 duplicates"), "{summary}");
 }
