@@ -468,3 +468,23 @@ fn a_node_that_is_cut_off_loses_its_parent() {
     assert!(parent.at_s > 5.5 && parent.at_s < 120.0, "{parent:?}");
     assert!(parent.loss.reasons.contains_key("mac"), "{parent:?}");
 }
+
+/// Another computer may remember the connections of the previous run.
+#[test]
+fn first_sequence_numbers_differ_from_life_to_life() {
+    let number = |life| {
+        let mut mesh = Mesh::with_life(&scenario(LINE), life, &[]).unwrap();
+        // From port 4000 to 8080: a SYN.
+        let mut syn = [0; 20];
+        syn[..4].copy_from_slice(&[0x0f, 0xa0, 0x1f, 0x90]);
+        syn[12..16].copy_from_slice(&[0x50, 0x02, 0x10, 0]);
+        let syn = packet(mote(3), protocol::TCP, 64, &syn, 16);
+        let replies = exchange(&mut mesh, &syn, Duration::from_secs(1));
+        let reply = replies.first().expect("a SYN-ACK");
+        assert_eq!(reply[53], 0x12, "SYN and ACK");
+        reply[44..48].to_vec()
+    };
+    assert_eq!(number(1), number(1));
+    assert_ne!(number(1), number(2));
+    assert_ne!(crate::new_life(), crate::new_life());
+}
