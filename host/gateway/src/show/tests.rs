@@ -39,7 +39,7 @@ fn row(node: u32, role: Role, frames: u64) -> Row {
     let counters = NodeCounters { node, frames, ..NodeCounters::default() };
     let sleeps = role == Role::Leaf;
     let status = Status {
-        address: kinglet_lab::build::address_of(kinglet_lab::scenario::Prefix::DEFAULT, node),
+        address: kinglet_lab::scenario::Addressing::DEFAULT.address(node),
         role,
         parent: Some(6),
         hops: Some(3),
