@@ -89,7 +89,7 @@ pub(crate) fn count(counter: &mut u32) {
 /// Forwarding of fragments: `V` has an entry for each datagram, `Q` stores their frames.
 #[derive(Debug)]
 pub struct Relay<V, Q> {
-    /// Octets of payload in a frame; 0 while every hop reassembles.
+    /// Octets of payload in a frame to a short address; 0 while every hop reassembles.
     pub(crate) room: u8,
     /// True if the last frame given to the MAC was a relayed one: own ones are next.
     pub(crate) was_last: bool,
@@ -203,6 +203,13 @@ impl<V: Array<Option<Virtual>>, Q: Store> Relay<V, Q> {
 
     pub(crate) fn link(&self, lane: u8) -> Address {
         self.lanes.get(usize::from(lane)).map_or(Address::None, |lane| lane.to)
+    }
+
+    /// Returns the octets of payload in a frame of a lane: each octet of a longer link address is
+    /// one of the header.
+    pub(crate) fn room_for(&self, lane: u8) -> usize {
+        let longer = self.link(lane).len().saturating_sub(Address::Short(0).len());
+        usize::from(self.room).saturating_sub(longer)
     }
 
     pub(crate) fn put(&mut self, now: Instant, label: Label, payload: &[u8]) -> Result<(), Full> {

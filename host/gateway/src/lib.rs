@@ -128,7 +128,6 @@ pub mod status;
 pub mod tun;
 
 use bridge::{BridgeStats, Hosts, Observer};
-use kinglet_lab::build::address_of;
 use kinglet_lab::capture::{Observations, write_profile};
 use kinglet_lab::profile::LabProfile;
 use kinglet_lab::scenario::{NodeId, Prefix, Scenario};
@@ -341,7 +340,7 @@ fn names(scenario: &Scenario, options: &Options) -> Result<(String, Option<Strin
 /// has the node's address.
 fn far_config(scenario: &Scenario, name: Option<String>) -> Option<TunConfig> {
     let (node, name) = (scenario.tunnel?.node, name?);
-    Some(device(scenario, name, address_of(scenario.prefix, node)))
+    Some(device(scenario, name, scenario.addressing().address(node)))
 }
 
 fn device(scenario: &Scenario, name: String, address: core::net::Ipv6Addr) -> TunConfig {

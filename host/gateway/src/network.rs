@@ -14,13 +14,13 @@ use kinglet::radio::Channel;
 use kinglet::wire::ieee802154::Address;
 use kinglet_lab::apps::coap::CoapServer;
 use kinglet_lab::apps::site::WebServer;
-use kinglet_lab::build::{self, Stations, address_of, eui64_of, short_of};
+use kinglet_lab::build::{self, Stations};
 use kinglet_lab::profile::LabProfile;
 use kinglet_lab::run::{
     BorderResult, FlowResult, LossResult, Reasons, Watch, add_faults, check, flow_records,
     prepare_life,
 };
-use kinglet_lab::scenario::{Fault, FlowKind, Listening, NodeId, Prefix, Role, Scenario, Wire};
+use kinglet_lab::scenario::{Addressing, Fault, FlowKind, Listening, NodeId, Role, Scenario, Wire};
 use kinglet_lab::tree::{NextHops, links};
 use kinglet_sim::pcap::Pcap;
 use kinglet_sim::{Hosted, World};
@@ -111,7 +111,7 @@ pub struct Mesh {
     /// The ports of computers: at the border router, and at the far end of a tunnel.
     ports: Vec<Port>,
     far_end: Option<NodeId>,
-    prefix: Prefix,
+    addressing: Addressing,
     /// End of the route discovery at the start.
     began: Instant,
     roles: Vec<Role>,
@@ -188,7 +188,7 @@ impl Mesh {
             border,
             ports: ports(&scenario, border),
             far_end: scenario.tunnel.map(|tunnel| tunnel.node),
-            prefix: scenario.prefix,
+            addressing: scenario.addressing(),
             began: Instant::ZERO,
             roles: scenario.nodes.iter().map(|place| place.role).collect(),
             next_hops: NextHops::new(&scenario),
@@ -212,7 +212,7 @@ impl Mesh {
         let mote = |node: usize| {
             let hops = mesh.hops(border, node)?;
             let node = node as NodeId;
-            Some(Mote { node, address: address_of(mesh.prefix, node), hops })
+            Some(Mote { node, address: mesh.addressing.address(node), hops })
         };
         mesh.motes = (0..mesh.nodes()).filter_map(mote).collect();
         Ok(mesh)
@@ -313,9 +313,10 @@ impl Mesh {
             );
             return Err(GatewayError::Zep(what));
         }
+        let addressing = self.addressing;
         let members = inside.into_iter().flat_map(|node| {
             let node = node as NodeId;
-            [Address::Short(short_of(node)), Address::Extended(eui64_of(node))]
+            [addressing.link(node), Address::Extended(addressing.eui64(node))]
         });
         let shared = Shared {
             pan_id: scenario.mac.pan_id.0,
@@ -425,7 +426,7 @@ impl Mesh {
         let parent = self.next_hop(node, self.border);
         let role = self.roles[node];
         let mut status = Status {
-            address: (role != Role::Outside).then(|| address_of(self.prefix, node as NodeId)),
+            address: (role != Role::Outside).then(|| self.addressing.address(node as NodeId)),
             role,
             parent: parent.map(|parent| parent as NodeId),
             hops: self.hops(self.border, node),
@@ -441,7 +442,7 @@ impl Mesh {
         if let Some(parent) = parent.filter(|_| status.role == Role::Leaf) {
             status.waiting = self.world.with_device(parent, |site, _| match site {
                 Site::Simulated(station) => {
-                    Some(station.node().net().waiting_for(short_of(node as NodeId)))
+                    Some(station.node().net().waiting_for(self.addressing.short(node as NodeId)))
                 }
                 Site::Serial(_) | Site::Beyond(_) => None,
             });
@@ -454,7 +455,7 @@ impl Mesh {
         status.polled_s_ago = node.last_data_request().map(|at| seconds(now - at));
         status.next_poll_s = node.next_data_request().map(|at| seconds(at - now));
         status.link = parent.and_then(|parent| {
-            let link = node.mac().link(Address::Short(short_of(parent as NodeId)))?;
+            let link = node.mac().link(self.addressing.link(parent as NodeId))?;
             let etx = link.etx_x128().map(|etx| f64::from(etx) / 128.0);
             Some(Link { rssi_dbm: link.rssi_dbm(), etx })
         });
@@ -598,7 +599,7 @@ fn calls(scenario: &Scenario) -> Vec<Call> {
 /// either of them would not be answered.
 fn right_place(node: NodeId, short: u16) -> io::Result<()> {
     // From 0xFFFE on it has no short address yet (IEEE 802.15.4-2015, 8.4.3.1).
-    if short == short_of(node) || short >= 0xfffe || short == 0 {
+    if short == Addressing::DEFAULT.short(node) || short >= 0xfffe || short == 0 {
         return Ok(());
     }
     let says = u32::from(short) - 1;

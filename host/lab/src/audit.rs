@@ -3,11 +3,12 @@
 //! computed independently from the scenario, so that the simulator does not check itself.
 
 use crate::backoff::EitherBackoff;
-use crate::build::{radio_of, short_of};
+use crate::build::radio_of;
 use crate::run::{self, RunError};
 use crate::scenario::{Cca, FlowKind, HostCost, NodeId, Propagation, RadioProfile, Role, Scenario};
 use kinglet::mac::{Csma, TinyOs};
 use kinglet::time::Instant;
+use kinglet::wire::ieee802154::Address;
 use kinglet_radio::{
     ACK_NOTICED, ACK_PSDU, ACK_WAIT, CCA, SIFS, SYMBOL, TURNAROUND, UNIT_BACKOFF, air_time,
     spacing_after,
@@ -64,7 +65,7 @@ pub fn audit(scenario: &Scenario, seed: u64, seconds: f64) -> Result<Audit, RunE
 struct OnAir {
     node: usize,
     /// Short address of its destination, if it has one.
-    to: Option<u16>,
+    to: Option<Address>,
     begin: u64,
     end: u64,
     power_dbm: f64,
@@ -152,10 +153,12 @@ impl Auditor {
         let (now, node) = (event.at_us, node as usize);
         match &event.what {
             What::Air { is_ack: false, octets, to, pending, .. } => {
-                let to = match to {
-                    To::Short(short) if *short < 0xfffe => Some(*short),
-                    _ => None,
+                let to = match *to {
+                    To::Short(short) => Address::Short(short),
+                    To::Extended(octets) => Address::Extended(octets),
+                    To::Absent => Address::None,
                 };
+                let to = Some(to).filter(|to| to.is_unicast());
                 self.frame(now, node, (*octets).into(), to, *pending);
             }
             What::Air { is_ack: true, .. } => self.ack(now, node),
@@ -204,7 +207,7 @@ impl Auditor {
             }
     }
 
-    fn frame(&mut self, now: u64, node: usize, psdu: usize, to: Option<u16>, more: bool) {
+    fn frame(&mut self, now: u64, node: usize, psdu: usize, to: Option<Address>, more: bool) {
         self.found.frames += 1;
         let station = self.stations[node];
         if now < station.spaced_until {
@@ -225,7 +228,7 @@ impl Auditor {
 
     fn ack(&mut self, now: u64, node: usize) {
         self.found.acks += 1;
-        let own = short_of(node as NodeId);
+        let own = self.scenario.addressing().link(node as NodeId);
         let asked =
             |frame: &OnAir| frame.to == Some(own) && frame.end + TURNAROUND.as_micros() == now;
         if !self.air.iter().any(asked) {

@@ -4,10 +4,7 @@ pub(crate) mod place;
 mod registration;
 pub(crate) mod transport;
 
-pub use place::{
-    Ends, NODE_BYTES, Network, Place, Site, Stations, address_of, app_at, far_router, short_of,
-    wire_of,
-};
+pub use place::{Ends, NODE_BYTES, Network, Place, Site, Stations, app_at, wire_of};
 pub use transport::payload_of;
 
 use crate::cpu::host_cost_of;
@@ -15,7 +12,10 @@ use crate::flows::{Builder, HostApps};
 use crate::learning::Learning;
 use crate::profile::LabProfile;
 use crate::radio::profile_of;
-use crate::scenario::{self, CONTEXTS, Cca, NodeId, Overlap, Propagation, Role, Routing, Scenario};
+use crate::scenario::{
+    self, Addressing, CONTEXTS, Cca, NO_SHORT, NodeId, Overlap, Propagation, Role, Routing,
+    Scenario,
+};
 use crate::scenario::{Flash, Fragments, Objective, Source};
 use crate::tinyrpl::RemoveTimers;
 use core::net::Ipv6Addr;
@@ -23,7 +23,6 @@ use kinglet::mesh;
 use kinglet::net::{self, InterfaceAddress, NextHop, Route};
 use kinglet::radio::{Capabilities, Channel};
 use kinglet::time::{Duration, Instant};
-use kinglet::wire::ieee802154::Address;
 use kinglet::wire::sixlowpan::Context;
 use kinglet::{Aoded, Config, Meshed, Node, Rpled, aodv, rpl};
 use kinglet_mac as mac;
@@ -35,8 +34,6 @@ use kinglet_sim::rng::{Purpose, Stream, stream};
 use kinglet_sim::{NodeConfig, Station, Wire, WireConfig, World};
 use rayon::prelude::*;
 
-/// macShortAddress of a device that has none.
-const NO_SHORT: u16 = 0xfffe;
 /// EUI-64 of the host: locally administered.
 const HOST_EUI64: [u8; 8] = [0x02, 0, 0, 0, 0, 0, 0, 1];
 
@@ -58,13 +55,6 @@ fn radio_at(scenario: &Scenario, node: NodeId) -> SimRadio {
         Role::Outside => OUTSIDE,
         _ => radio_of(scenario),
     }
-}
-
-/// EUI-64 of a node. Peers that derive a link-layer address from its interface identifier use this
-/// one.
-pub const fn eui64_of(node: NodeId) -> [u8; 8] {
-    let [high, low] = short_of(node).to_be_bytes();
-    [2, 0, 0, 0xff, 0xfe, 0, high, low]
 }
 
 /// Radio profile of a scenario.
@@ -196,9 +186,10 @@ fn channel_number(scenario: &Scenario, node: NodeId) -> u8 {
 }
 
 fn mac_of(scenario: &Scenario, node: NodeId) -> mac::MacConfig {
+    let addressing = scenario.addressing();
     mac::MacConfig {
-        short: short_of(node),
-        extended: eui64_of(node),
+        short: addressing.short(node),
+        extended: addressing.eui64(node),
         channel: Channel::new(channel_number(scenario, node)).unwrap_or_default(),
         power_dbm: scenario.radio.tx_power_dbm as i8,
         rx_on_when_idle: scenario.nodes[node as usize].role != Role::Leaf,
@@ -228,13 +219,15 @@ fn introduce(scenario: &Scenario, stacks: &mut [Box<Node<LabProfile>>]) {
     if scenario.routing != Routing::Static {
         return;
     }
+    let addressing = scenario.addressing();
     for (child, parent) in (0..).zip(scenario.parents()) {
         // An always-on node is not registered as a child, even if it has only one neighbour.
         let sleeps = scenario.nodes[child as usize].role == Role::Leaf;
         let Some(parent) = parent.filter(|_| sleeps) else { continue };
-        let known = stacks[parent as usize].add_child(short_of(child));
+        let known = stacks[parent as usize].add_child(addressing.short(child));
         known.expect("checked with the scenario");
-        let routed = stacks[child as usize].set_parent(Instant::ZERO, Some(short_of(parent)));
+        let routed =
+            stacks[child as usize].set_parent(Instant::ZERO, Some(addressing.short(parent)));
         routed.expect("the profile has room for a default route");
     }
 }
@@ -249,7 +242,7 @@ fn stack(
     let mut random = stream(seed, u64::from(node), Purpose::Device);
     let secret = secret(&mut random);
     let seed = u64::from(random.bits()) << 32 | u64::from(random.bits());
-    let mut config = Config::new(short_of(node), [0; 8], seed, secret);
+    let mut config = Config::new(NO_SHORT, [0; 8], seed, secret);
     config.mac = mac_of(scenario, node);
     config.yields = scenario.relays_yield;
     let place = &scenario.nodes[node as usize];
@@ -291,24 +284,24 @@ fn stack(
         stack.set_wake(Some(settings)).expect("checked with the scenario");
     }
     stack.forward_fragments(scenario.fragments == Fragments::Forwarded);
-    let mut interface = stack.interface();
-    let address = address_of(scenario.prefix, node);
+    let (mut interface, addressing) = (stack.interface(), scenario.addressing());
     if stands_before {
-        let behind = Route { prefix: address, prefix_len: 128, via: NextHop::Host };
+        let prefix = addressing.address(node);
+        let behind = Route { prefix, prefix_len: 128, via: NextHop::Host };
         interface.add_route(behind).expect("checked with the scenario");
     }
     if let Some(address) = own_address(scenario, node) {
-        let own = InterfaceAddress { address, prefix_len: 64 };
-        interface.add_address(own).expect("the profile has room for an address");
+        let added = interface.add_address(InterfaceAddress { address, prefix_len: 64 });
+        added.expect("the profile has room for an address");
     }
     let is_given = !(scenario.contexts_advertised || scenario.mesh_addresses);
     let reported = is_given || node == scenario.root();
     for (number, context) in (0..).zip(contexts(scenario)).filter(|_| reported) {
         interface.set_context(number, context).expect("the profile has room for all");
     }
-    let next = |to: NodeId| NextHop::Link(Address::Short(short_of(to)));
+    let next = |to: NodeId| NextHop::Link(addressing.link(to));
     for route in routes {
-        let (prefix, via) = (address_of(scenario.prefix, route.destination), next(route.next_hop));
+        let (prefix, via) = (addressing.address(route.destination), next(route.next_hop));
         interface
             .add_route(Route { prefix, prefix_len: 128, via })
             .expect("checked with the scenario");
@@ -319,12 +312,12 @@ fn stack(
 /// Returns the global address that a node has from the start, if there is one.
 fn own_address(scenario: &Scenario, node: NodeId) -> Option<Ipv6Addr> {
     if scenario.is_far_end(node) {
-        return Some(far_router(scenario.prefix, node));
+        return Some(scenario.addressing().far_router(node));
     }
     let role = scenario.nodes[node as usize].role;
     let none =
         scenario.stands_before(node) || role == Role::Outside || takes_address(scenario, node);
-    (!none).then(|| address_of(scenario.prefix, node))
+    (!none).then(|| scenario.addressing().address(node))
 }
 
 /// Returns true if a node has no address until routing assigns one.
@@ -357,7 +350,7 @@ fn learning<K: Copy>(
         _ if matches!(place.role, Role::Host | Role::Outside) => Learning::Static,
         Routing::Static => Learning::Static,
         Routing::Mesh => {
-            let parent = place.parent.map(short_of);
+            let parent = place.parent.map(|parent| scenario.addressing().short(parent));
             let mesh =
                 mesh::MeshConfig { role: mesh_role(place.role), parent, ..mesh::MeshConfig::OFF };
             let prefix = scenario.prefix.mesh();
@@ -372,7 +365,7 @@ fn learning<K: Copy>(
         }
         Routing::Rpl => {
             let role = if scenario.root() == node {
-                let dodag_id = address_of(scenario.prefix, node);
+                let dodag_id = scenario.addressing().address(node);
                 let mut root = rpl::Root::new(dodag_id, scenario.rpl.mode);
                 root.configuration.compressed = scenario.rpl.compression;
                 if scenario.rpl.objective == Objective::Of0 {
@@ -452,6 +445,7 @@ fn secret(random: &mut Stream) -> [u8; 16] {
 /// Default routes out of the mesh: at the border router to its host, elsewhere towards the border
 /// router.
 fn add_default_route(
+    addressing: Addressing,
     border: Option<NodeId>,
     node: NodeId,
     routes: &[scenario::Route],
@@ -461,7 +455,7 @@ fn add_default_route(
     let towards = routes.iter().find(|route| route.destination == border);
     let via = match towards {
         _ if node == border => NextHop::Host,
-        Some(route) => NextHop::Link(Address::Short(short_of(route.next_hop))),
+        Some(route) => NextHop::Link(addressing.link(route.next_hop)),
         None => return,
     };
     let route = Route { prefix: Ipv6Addr::UNSPECIFIED, prefix_len: 0, via };
@@ -516,7 +510,7 @@ fn sites(scenario: &Scenario, seed: u64) -> (Vec<(NodeConfig, Site)>, Vec<Ends>)
             let own = routes.get(begin..).unwrap_or_default();
             let own = &own[..own.partition_point(|route| route.node == node)];
             let mut stack = stack(scenario, node, seed, own);
-            add_default_route(border, node, own, &mut stack);
+            add_default_route(scenario.addressing(), border, node, own, &mut stack);
             stack
         })
         .collect();

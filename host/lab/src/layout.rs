@@ -2,7 +2,7 @@
 //! goodput bound.
 
 use crate::radio;
-use crate::scenario::{RadioProfile, tcplp};
+use crate::scenario::{LinkAddresses, RadioProfile, tcplp};
 use kinglet::mac;
 
 /// Octets of the PSDU (IEEE 802.15.4-2015, aMaxPHYPacketSize).
@@ -27,20 +27,11 @@ pub const SECURITY: usize = 1 + 4 + 1 + 4;
 /// TCPlp's MSS (§6.2).
 pub const DEFAULT_MSS: usize = 462;
 
-/// An address mode of the link layer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Addresses {
-    /// 16 bits.
-    Short,
-    /// 64 bits.
-    Extended,
-}
-
 /// Header octets of a data frame with PAN id compression, FCS included.
-pub const fn mac_header(addresses: Addresses) -> usize {
+pub const fn mac_header(addresses: LinkAddresses) -> usize {
     match addresses {
-        Addresses::Short => MAC_FIXED + 2 + 2,
-        Addresses::Extended => MAC_FIXED + 8 + 8,
+        LinkAddresses::Short => MAC_FIXED + 2 + 2,
+        LinkAddresses::Extended => MAC_FIXED + 8 + 8,
     }
 }
 
@@ -95,11 +86,20 @@ impl Format {
     /// [`kinglet_net::path_header_len`] computes it.
     pub fn of(mac: &mac::MacConfig, timestamps: bool) -> Self {
         Format {
-            mac: mac_header(Addresses::Short),
+            mac: mac_header(LinkAddresses::Short),
             security: security_octets(mac),
             iphc: 2 + 1 + 1 + 1 + 2 + 2,
             tcp: TCP + if timestamps { TIMESTAMPS } else { 0 },
         }
+    }
+
+    /// Returns the same with these link addresses. Where both ends are several hops away, a frame
+    /// also has their identifiers, which are as long as link addresses.
+    #[must_use]
+    pub const fn with_addresses(self, addresses: LinkAddresses) -> Self {
+        let mac = mac_header(addresses);
+        let added = mac - mac_header(LinkAddresses::Short);
+        Format { mac, iphc: self.iphc + added, ..self }
     }
 
     /// Format between neighbours, where IPHC elides identifiers, hop limit and traffic class: two
@@ -238,8 +238,8 @@ mod tests {
 
     #[test]
     fn link_headers_span_the_range_of_table_5() {
-        assert_eq!(mac_header(Addresses::Short), 11);
-        assert_eq!(mac_header(Addresses::Extended), 23);
+        assert_eq!(mac_header(LinkAddresses::Short), 11);
+        assert_eq!(mac_header(LinkAddresses::Extended), 23);
     }
 
     #[test]

@@ -1,13 +1,12 @@
 //! The routing tree to the border router at one instant: next hops, hop counts, load.
 
-use crate::build::{Network, address_of, short_of};
+use crate::build::Network;
 use crate::profile::LabProfile;
 use crate::run::result::{Branch, Tree};
-use crate::scenario::{NodeId, Prefix, Role, Routing, Scenario};
+use crate::scenario::{Addressing, NodeId, Role, Routing, Scenario};
 use kinglet::Node;
 use kinglet::net::{NextHop, Routing as _};
 use kinglet::time::{Duration, Instant};
-use kinglet::wire::ieee802154::Address;
 use kinglet_sim::{Device, World};
 use std::collections::BTreeMap;
 
@@ -15,7 +14,7 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug)]
 pub struct NextHops {
     nodes: usize,
-    prefix: Prefix,
+    addressing: Addressing,
     /// Static routes, by node and destination; `None` if a protocol finds the routes.
     routes: Option<BTreeMap<(NodeId, NodeId), NodeId>>,
 }
@@ -25,7 +24,7 @@ impl NextHops {
     pub fn new(scenario: &Scenario) -> NextHops {
         let routes = scenario.routes().into_iter().map(|r| ((r.node, r.destination), r.next_hop));
         let routes = (scenario.routing == Routing::Static).then(|| routes.collect());
-        NextHops { nodes: scenario.nodes.len(), prefix: scenario.prefix, routes }
+        NextHops { nodes: scenario.nodes.len(), addressing: scenario.addressing(), routes }
     }
 
     /// Returns true if routes are static.
@@ -44,9 +43,9 @@ impl NextHops {
         if let Some(routes) = &self.routes {
             return routes.get(&(from, to)).copied();
         }
-        let learnt = stack?.routing().route(address_of(self.prefix, to))?;
+        let learnt = stack?.routing().route(self.addressing.address(to))?;
         let Some(NextHop::Link(next)) = learnt.via else { return None };
-        (0..self.nodes as NodeId).find(|node| Address::Short(short_of(*node)) == next)
+        (0..self.nodes as NodeId).find(|node| self.addressing.link(*node) == next)
     }
 }
 

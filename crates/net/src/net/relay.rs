@@ -115,8 +115,9 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         self.config.reassembly_timeout = longest;
     }
 
-    /// Starts the forwarding of single fragments, in frames with `room` octets of payload; `None`
-    /// ends it. Nothing changes if the plan does not support it ([`Rfc8930`]).
+    /// Starts the forwarding of single fragments, in frames with `room` octets of payload if they
+    /// go to a short address; `None` ends it. Nothing changes if the plan does not support it
+    /// ([`Rfc8930`]).
     pub fn relay_frames(&mut self, room: Option<usize>) {
         if let Some(relay) = self.relay.get_mut() {
             let room = room.map_or(0, |room| room.min(MAX_PAYLOAD));
@@ -249,23 +250,17 @@ impl<S: Sizes, X: Copy> Net<S, X> {
             relay.give_up(now, label.tag);
             return Err(Discard::Fragment);
         }
-        // Its sender has a shorter header than this node writes. It would never leave the store.
-        if frame.payload.len() > usize::from(relay.room) {
-            relay.give_up(now, label.tag);
-            return Err(Discard::TooBig);
-        }
         known.sent = end;
         if end == size {
             *place = None;
         }
-        let mut out = [0; MAX_PAYLOAD];
-        let written = copy_with_tag(frame.payload, label.tag, &mut out).ok_or(Discard::TooBig)?;
-        if relay.put(now, label, written).is_err() {
+        let rest = frame.payload.get(FragmentHeader::NEXT_LEN..).unwrap_or_default();
+        let put = put_next(relay, now, label, size, offset, rest);
+        if put.is_err() {
             count(&mut relay.stats.full);
             relay.give_up(now, label.tag);
-            return Err(Discard::QueueFull);
         }
-        Ok(())
+        put
     }
 
     /// Processes the first fragment of a datagram. Returns whether it was forwarded.
@@ -425,7 +420,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         let &Begun { size, len, label } = begun;
         let (written, covered) = self.compress_slot(packet, next_hop)?;
         let Some(relay) = self.relay.get_mut() else { return Err(Discard::NoRoute) };
-        let room = usize::from(relay.room);
+        let room = relay.room_for(label.to);
         let mut out = [0; MAX_PAYLOAD];
         let out = out.get_mut(..room).ok_or(Discard::TooBig)?;
         let datagram = Datagram { size, tag: label.tag };
@@ -443,7 +438,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
             headers.get(..written).unwrap_or_default(),
         );
         let fits = fits.min(rest);
-        let mut sent = covered.saturating_add(fits);
+        let sent = covered.saturating_add(fits);
         let end = from.saturating_add(fits);
         copy(
             out.get_mut(from..end).ok_or(Discard::TooBig)?,
@@ -452,20 +447,8 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         relay
             .put(now, label, out.get(..end).unwrap_or_default())
             .map_err(|_| Discard::QueueFull)?;
-        while sent < len {
-            let cut = Rfc4944::next(datagram, u16::try_from(sent).unwrap_or(u16::MAX), out);
-            let Cut { at, len: fits } = cut.ok_or(Discard::TooBig)?;
-            let fits = fits.min(len.saturating_sub(sent));
-            let (next, end) = (sent.saturating_add(fits), at.saturating_add(fits));
-            copy(
-                out.get_mut(at..end).ok_or(Discard::TooBig)?,
-                octets.get(sent..next).unwrap_or_default(),
-            );
-            let frame = out.get(..end).unwrap_or_default();
-            relay.put(now, label, frame).map_err(|_| Discard::QueueFull)?;
-            sent = next;
-        }
-        Ok(())
+        let rest = octets.get(sent..len).unwrap_or_default();
+        put_next(relay, now, label, size, u16::try_from(sent).unwrap_or(u16::MAX), rest)
     }
 
     /// Compresses the headers of a packet in a slot into `ready`, which then belongs to no
@@ -545,10 +528,29 @@ impl<S: Sizes, X: Copy> Net<S, X> {
     }
 }
 
-/// Writes a subsequent fragment with another tag.
-fn copy_with_tag<'a>(payload: &[u8], tag: u16, out: &'a mut [u8]) -> Option<&'a [u8]> {
-    let out = out.get_mut(..payload.len())?;
-    copy(out, payload);
-    out.get_mut(2..4)?.copy_from_slice(&tag.to_be_bytes());
-    Some(out)
+/// Stores the `octets` of a datagram of `size` that follow the first `sent`: as one fragment, or
+/// as more if the frames of this node have a longer header than those of the sender.
+fn put_next<V: Array<Option<Virtual>>, Q: Store>(
+    relay: &mut Relay<V, Q>,
+    now: Instant,
+    label: Label,
+    size: u16,
+    mut sent: u16,
+    mut octets: &[u8],
+) -> Result<(), Discard> {
+    let room = relay.room_for(label.to);
+    let mut out = [0; MAX_PAYLOAD];
+    let out = out.get_mut(..room).ok_or(Discard::TooBig)?;
+    while !octets.is_empty() {
+        let cut = Rfc4944::next(Datagram { size, tag: label.tag }, sent, out);
+        let Cut { at, len } = cut.ok_or(Discard::TooBig)?;
+        let (piece, rest) = octets.split_at_checked(len).unwrap_or((octets, &[]));
+        let end = at.saturating_add(piece.len());
+        copy(out.get_mut(at..end).ok_or(Discard::TooBig)?, piece);
+        let frame = out.get(..end).unwrap_or_default();
+        relay.put(now, label, frame).map_err(|_| Discard::QueueFull)?;
+        sent = sent.saturating_add(u16::try_from(piece.len()).unwrap_or(u16::MAX));
+        octets = rest;
+    }
+    Ok(())
 }

@@ -281,7 +281,7 @@ fn a_fragment_that_is_repeated_is_passed_on_once() {
 
 /// Otherwise it would stay at the head of its neighbour's queue for ever. Found by libFuzzer.
 #[test]
-fn a_fragment_that_is_longer_than_a_frame_of_this_node_ends_its_datagram() {
+fn a_fragment_that_is_longer_than_a_frame_of_this_node_leaves_in_two() {
     let sent = segment(4, 600);
     let mut relay = node(2, true);
     assert_eq!(hear(&mut relay, 1, &sent[0]), Ok(None));
@@ -289,12 +289,33 @@ fn a_fragment_that_is_longer_than_a_frame_of_this_node_ends_its_datagram() {
     let mut longer = sent[1].clone();
     longer.resize(5 + (ROOM + 8 - 5) / 8 * 8, 0);
     assert!(longer.len() > ROOM && longer.len() <= 118);
-    assert_eq!(hear(&mut relay, 1, &longer), Err(Discard::TooBig));
-    assert_eq!(hear(&mut relay, 1, &sent[2]), Ok(None), "the rest is of no use");
-    assert_eq!((relay.relayed_waiting(), frames(&mut relay).len()), (0, 0));
-    // The next datagram to the same neighbour is forwarded.
-    assert_eq!(hear(&mut relay, 1, &segment(4, 30)[0]), Ok(None));
-    assert_eq!(frames(&mut relay).len(), 1);
+    assert_eq!(hear(&mut relay, 1, &longer), Ok(None));
+    let [one, other] = &frames(&mut relay)[..] else { panic!("two frames") };
+    assert_eq!(one[5..], longer[5..one.len()]);
+    assert_eq!(other[5..], longer[one.len()..]);
+    let offsets = [&longer, one, other].map(|frame| usize::from(tag_of(frame).1.unwrap()));
+    assert_eq!(offsets[1..], [offsets[0], offsets[0] + one.len() - 5]);
+}
+
+/// A neighbour with an EUI-64 gets frames with a longer header than one with a short address.
+#[test]
+fn frames_for_a_neighbour_without_a_short_address_have_its_header_and_arrive() {
+    let neighbour = Address::Extended([2, 0, 0, 0, 0, 0, 0, 3]);
+    let sent = segment(4, 900);
+    let (mut relay, mut end) = (node(2, true), node(4, false));
+    let via = NextHop::Link(neighbour);
+    relay.add_route(Route { prefix: global(4), prefix_len: 128, via }).unwrap();
+    let mut delivered = None;
+    for frame in &sent {
+        assert_eq!(hear(&mut relay, 1, frame), Ok(None));
+        for onward in frames(&mut relay) {
+            assert!(onward.len() <= ROOM - 6, "{}", onward.len());
+            let frame = FrameIn { src: neighbour, dst: end.config().link, payload: &onward };
+            delivered = end.handle_frame(NOW, frame).unwrap();
+        }
+    }
+    let delivery = delivered.expect("the whole packet");
+    assert_eq!(&end.packet(delivery.packet)[60..], pattern(7, 900));
 }
 
 #[test]

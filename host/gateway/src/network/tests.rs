@@ -18,10 +18,10 @@ node = 3
 port = 8080
 ";
 
-const HOST: Ipv6Addr = Prefix::DEFAULT.host();
+const HOST: Ipv6Addr = kinglet_lab::scenario::Prefix::DEFAULT.host();
 
 fn mote(node: NodeId) -> Ipv6Addr {
-    address_of(Prefix::DEFAULT, node)
+    Addressing::DEFAULT.address(node)
 }
 
 fn scenario(text: &str) -> Scenario {

@@ -1,7 +1,6 @@
 use super::*;
 use crate::status::Link;
-use kinglet_lab::build::address_of;
-use kinglet_lab::scenario::{Prefix, Scenario};
+use kinglet_lab::scenario::{Addressing, Scenario};
 
 fn mesh() -> Mesh {
     let text = "[topology]\nline = { hops = 3 }\n\
@@ -40,7 +39,7 @@ fn row(node: u32, role: Role, frames: u64) -> Row {
     let counters = NodeCounters { node, frames, ..NodeCounters::default() };
     let sleeps = role == Role::Leaf;
     let status = Status {
-        address: Some(address_of(Prefix::DEFAULT, node)),
+        address: Some(Addressing::DEFAULT.address(node)),
         role,
         parent: Some(6),
         hops: Some(3),

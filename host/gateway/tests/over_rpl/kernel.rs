@@ -1,7 +1,6 @@
 //! The far ends of all flows, as programs on Linux.
 
 use crate::{LEN, PERIOD_MS, QUEUE, START_S};
-use kinglet_lab::build::address_of;
 use kinglet_lab::scenario::{Flow, Scenario};
 use std::collections::BTreeMap;
 use std::io::{ErrorKind, Read, Write};
@@ -59,7 +58,7 @@ impl Kernel {
                 let listener = TcpListener::bind((scenario.prefix.host(), target.port));
                 listeners.push(listener.expect("a free port"));
             } else {
-                let to = address_of(scenario.prefix, target.node);
+                let to = scenario.addressing().address(target.node);
                 let to = SocketAddr::V6(SocketAddrV6::new(to, target.port, 0, 0));
                 kernel.send(to, now + begin(flow, place));
             }

@@ -12,7 +12,7 @@ use kinglet_lab::apps::bulk::{BulkSender, BulkSink};
 use kinglet_lab::apps::http_client::HttpClient;
 use kinglet_lab::apps::sense::ReadingSink;
 use kinglet_lab::apps::udp::UdpSink;
-use kinglet_lab::build::{Ends, Place, Site, address_of, network, short_of};
+use kinglet_lab::build::{Ends, Place, Site, network};
 use kinglet_lab::profile::{LabProfile, PACKETS};
 use kinglet_lab::scenario::{
     Carrier, Flow, FlowKind, NodeId, NodePlace, Role, Routing, Scenario, Sensor, Wire,
@@ -194,12 +194,12 @@ impl Plan {
         let nodes = scenario.nodes.len() as NodeId - 1;
         let flows = scenario.flows.iter().enumerate();
         Known {
-            nodes: (0..nodes).map(|node| address_of(scenario.prefix, node)).collect(),
+            nodes: (0..nodes).map(|node| scenario.addressing().address(node)).collect(),
             host: scenario.prefix.host(),
             ports: flows.map(|(place, flow)| flow.receiver_port(place)).chain([80]).collect(),
             routing_port: MESH_PORT,
             pan_id: scenario.mac.pan_id.0,
-            shorts: (0..nodes).map(short_of).collect(),
+            shorts: (0..nodes).map(|node| scenario.addressing().short(node)).collect(),
         }
     }
 }
@@ -213,7 +213,8 @@ fn settings(scenario: &mut Scenario, random: &mut Seeded) {
     scenario.rpl.addresses = coin(random);
     scenario.rpl.compression = coin(random);
     scenario.discovery = coin(random);
-    scenario.registration = scenario.routing == Routing::Static && coin(random);
+    let registers = matches!(scenario.routing, Routing::Static | Routing::Rpl);
+    scenario.registration = registers && coin(random);
     scenario.contexts_advertised = scenario.registration && coin(random);
     let base = Duration::from_millis(one(random, &[500, 1_000, 4_000]));
     scenario.polling = polling_every(scenario.polling, base);

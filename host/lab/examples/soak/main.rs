@@ -5,18 +5,21 @@
 //! * `network`: TCP over three simulated hops, 100 seeds of 3,000 virtual seconds each;
 //! * `sleepy`: 1,000 networks with sleepy leaves and failures (`sleepy.rs`);
 //! * `asleep`: 1,000 networks whose relays are duty-cycled (`asleep.rs`);
-//! * `attacked`: 1,000 networks under attack from outside (`attacked.rs`).
+//! * `attacked`: 1,000 networks under attack from outside (`attacked.rs`);
+//! * `deaths`: a day of two buildings whose routers fail and return (`deaths.rs`).
 //!
 //! `cargo run --release -p kinglet-lab --example soak [-- connections [FIRST [COUNT]]]`
 //! `cargo run --release -p kinglet-lab --example soak -- network [SEEDS [SECONDS]]`
 //! `cargo run --release -p kinglet-lab --example soak -- sleepy [FIRST [COUNT]]`
 //! `cargo run --release -p kinglet-lab --example soak -- asleep [FIRST [COUNT]]`
 //! `cargo run --release -p kinglet-lab --example soak -- attacked [FIRST [COUNT]]`
+//! `cargo run --release -p kinglet-lab --example soak -- deaths [FIRST [COUNT]]`
 //! `cargo run --release -p kinglet-lab --example soak -- replay SEED`: one of the connections, with
 //! every segment on standard error.
 
 mod asleep;
 mod attacked;
+mod deaths;
 mod sleepy;
 
 use kinglet_lab::run::{Options, run};
@@ -40,6 +43,7 @@ fn main() -> ExitCode {
         Some("sleepy") => lives("sleepy", sleepy::live, first, given(second, 1_000)),
         Some("asleep") => lives("asleep", asleep::live, first, given(second, 1_000)),
         Some("attacked") => lives("attacked", attacked::live, first, given(second, 1_000)),
+        Some("deaths") => lives("deaths", deaths::live, first, given(second, 2)),
         Some("replay") => {
             println!("{:?}", one(first, true));
             true
@@ -52,7 +56,8 @@ fn main() -> ExitCode {
 fn usage() -> ExitCode {
     eprintln!(
         "usage: soak [connections [FIRST [COUNT]] | network [SEEDS [SECONDS]] | \
-         sleepy [FIRST [COUNT]] | asleep [FIRST [COUNT]] | attacked [FIRST [COUNT]] | replay SEED]"
+         sleepy [FIRST [COUNT]] | asleep [FIRST [COUNT]] | attacked [FIRST [COUNT]] | \
+         deaths [FIRST [COUNT]] | replay SEED]"
     );
     ExitCode::from(2)
 }
@@ -118,6 +123,7 @@ fn every_life() -> bool {
     lives("sleepy", sleepy::live, 0, 1_000)
         & lives("asleep", asleep::live, 0, 1_000)
         & lives("attacked", attacked::live, 0, 1_000)
+        & lives("deaths", deaths::live, 0, 2)
 }
 
 /// Networks of sleepy nodes, or networks under attack.

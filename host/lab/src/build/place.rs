@@ -1,7 +1,7 @@
 //! Finds applications in a network and by address.
 
 use crate::profile::LabProfile;
-use crate::scenario::{NodeId, Prefix, Scenario};
+use crate::scenario::{NodeId, Scenario};
 use core::net::Ipv6Addr;
 use kinglet::Node;
 use kinglet_sim::{Station, Wire, World};
@@ -72,29 +72,11 @@ impl Ends {
     }
 }
 
-/// The address of `node` in the mesh: its short address as interface identifier (RFC 4944 §6).
-pub fn address_of(prefix: Prefix, node: NodeId) -> Ipv6Addr {
-    let [a, b, c, d, ..] = prefix.mesh().segments();
-    Ipv6Addr::new(a, b, c, d, 0, 0xff, 0xfe00, short_of(node))
-}
-
-/// The address that `node` itself has at the far end of a tunnel, where the computer has that of
-/// [`address_of`]: a router sends ICMPv6 errors from an address of its own (RFC 4443 §2.2). No
-/// route leads to it.
-pub fn far_router(prefix: Prefix, node: NodeId) -> Ipv6Addr {
-    let [a, b, c, d, ..] = prefix.mesh().segments();
-    Ipv6Addr::new(a, b, c, d, 1, 0xff, 0xfe00, short_of(node))
-}
-
 /// The address of `node`, which may be the host.
 pub(crate) fn address_in(scenario: &Scenario, node: NodeId) -> Ipv6Addr {
-    let prefix = scenario.prefix;
-    if node == scenario.host() { prefix.host() } else { address_of(prefix, node) }
-}
-
-/// The short address of `node`: counted from 1, because 0 looks like an unset one.
-pub const fn short_of(node: NodeId) -> u16 {
-    (node + 1) as u16
+    let addressing = scenario.addressing();
+    let is_host = node == scenario.host();
+    if is_host { addressing.prefix.host() } else { addressing.address(node) }
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Neighbour discovery of a node as host or router, from a scenario.
 
-use super::{address_of, contexts};
+use super::contexts;
 use crate::discovery::{Optional, Plan};
 use crate::scenario::{NodeId, Role, Routing, Scenario};
 use kinglet::time::Instant;
@@ -41,7 +41,7 @@ pub(super) fn discovery(scenario: &Scenario, node: NodeId, config: &Config) -> O
 /// information that they received from it.
 fn serving(scenario: &Scenario, is_border: bool) -> nd::Serving<Plan> {
     let border = if is_border {
-        let address = address_of(scenario.prefix, scenario.root());
+        let address = scenario.addressing().address(scenario.root());
         nd::Border::This(BorderRouter { version: 1, valid_min: VALID_MIN, address })
     } else {
         nd::Border::Learnt

@@ -11,6 +11,7 @@ pub fn payload_of(scenario: &Scenario) -> u16 {
         Mss::Bytes(bytes) => bytes,
         Mss::Frames(frames) => {
             let format = Format::of(&scenario.mac, scenario.tcp.connection.timestamps);
+            let format = format.with_addresses(scenario.link_addresses);
             let format = Format { iphc: format.iphc + added_octets(scenario), ..format };
             format.mss_for_frames(usize::from(frames)) as u16
         }

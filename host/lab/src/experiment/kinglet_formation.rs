@@ -3,7 +3,7 @@
 use super::{Effort, Experiment, ExperimentResult, Metric, Point, Rows};
 use crate::build::{Network, network};
 use crate::chart::Figure;
-use crate::scenario::{Flow, FlowKind, NodeId, Role, Routing, Scenario};
+use crate::scenario::{Addressing, Flow, FlowKind, NodeId, Role, Routing, Scenario};
 use kinglet::time::{Duration, Instant};
 use kinglet_sim::Fault;
 use kinglet_sim::energy::RadioState;
@@ -189,7 +189,7 @@ fn bidirectional_path(world: &Network, from: usize, to: usize) -> Option<Vec<usi
 
 /// Nodes of a route; `None` if it ends early or loops.
 fn path(world: &Network, from: usize, to: usize) -> Option<Vec<usize>> {
-    let short = |node: usize| crate::build::short_of(node as NodeId);
+    let short = |node: usize| Addressing::DEFAULT.short(node as NodeId);
     let mut path = vec![from];
     while *path.last()? != to {
         let mesh = world.device(*path.last()?).node().routing().mesh()?;

@@ -4,7 +4,7 @@
 use super::tcplp_model::equation_1;
 use super::{Effort, Experiment, ExperimentResult, Metric, Point, Rows, line_scenario};
 use crate::chart::{Figure, curves, overlay};
-use crate::layout::{Addresses, Format, Frame, mac_header};
+use crate::layout::{Format, Frame, mac_header};
 use crate::model::{Path, WINDOW};
 use crate::radio::frame_us;
 use crate::scenario::{Buffer, Flow, Mss, RadioProfile, Role, Wire, tcplp};
@@ -151,7 +151,7 @@ fn path(hops: u32, mss: f64, kbps: f64, lost: f64) -> Path {
         segment_us: packet(mss as usize),
         acknowledgement_us,
         // A data request is a link header and a command octet.
-        fetch_us: time(mac_header(Addresses::Short) + 1) + acknowledgement_us,
+        fetch_us: time(mac_header(crate::scenario::LinkAddresses::Short) + 1) + acknowledgement_us,
         wire_us: f64::from(Wire::PERFECT.delay_ms) * 1e3,
         bottleneck_us: mss * 8e3 / kbps * (1.0 - lost),
     }

@@ -3,7 +3,7 @@
 use super::{Effort, Experiment, ExperimentResult, Metric, Point, Rows};
 use crate::chart::Figure;
 use crate::restarts::{Cell, Changed, Part, Routing, Traffic, Verdict, network, run};
-use crate::scenario::{Flow, FlowKind};
+use crate::scenario::{Flow, FlowKind, LinkAddresses};
 use kinglet::time::Duration;
 use rayon::prelude::*;
 
@@ -20,15 +20,13 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
              router, leaf's parent or leaf; with datagrams up, down, both, or none until 15 s \
              after the return; with RPL in storing and non-storing mode, mesh, AODV, and static \
              routes with neighbour discovery; relays awake or asleep; no frame or one of ten \
-             lost; a root with the same configuration or with another mode, objective function, \
+             lost; short link addresses, or EUI-64 with RPL and static routes (then without the \
+             leaf); a root with the same configuration or with another mode, objective function, \
              compression or prefix. A pair talks again from the datagram on after which no gap is \
              longer than five periods and two sleeps of the leaf. Seeds 401 to 403 and 601 to \
              603. As a reference, the same datagrams without a restart, with the seeds of the \
              others.",
-    threats: &[
-        "Frames are lost independently of each other.",
-        "Nodes have short addresses. Tests of processes on one air have EUI-64 addresses.",
-    ],
+    threats: &["Frames are lost independently of each other."],
     main: "storing",
     plan,
     refine,
@@ -62,6 +60,7 @@ fn plan(effort: Effort) -> Vec<Point> {
             routing,
             asleep: false,
             lossy: false,
+            addresses: LinkAddresses::Short,
             changed: Changed::Nothing,
         };
         let mut scenario = network::scenario(&cell);

@@ -27,7 +27,7 @@ pub(super) const LEAF: u32 = 5;
 const NRF: (&str, &str) = ("radio", "profile = \"nrf52840\"");
 
 /// All axes. The first value of each is the default, except for the flow.
-pub(super) const AXES: [Axis; 15] = [
+pub(super) const AXES: [Axis; 16] = [
     Axis {
         name: "routing",
         values: &[
@@ -61,6 +61,10 @@ pub(super) const AXES: [Axis; 15] = [
     Axis {
         name: "security",
         values: &[value("on", &[]), value("off", &[("mac", "security = false")])],
+    },
+    Axis {
+        name: "addresses",
+        values: &[value("short", &[]), value("eui64", &[("mac", "addresses = \"eui64\"")])],
     },
     Axis {
         name: "cca",
@@ -202,11 +206,37 @@ pub(super) const ALWAYS: &[(&str, &str)] = &[
     ),
 ];
 
-/// Pairs of values that a scenario refuses, with the reason.
-pub(super) const REFUSED: [(&str, &str, &str, &str, &str); 5] = [
-    ("leaf", "polls", "relays", "*", "a leaf polls its parent, which is asleep"),
-    ("leaf", "csl", "relays", "*", "a leaf sends at any time, and its parent is asleep"),
-    ("leaf", "polls", "routing", "aodv", "a leaf does not receive floods"),
-    ("leaf", "csl", "routing", "aodv", "a leaf does not receive floods"),
-    ("interference", "wifi", "overlap", "*", "the other models have no noise"),
+/// A pair of features that a scenario refuses: axes and their values; [`ANY`] is any but the
+/// default.
+#[derive(Debug)]
+pub(super) struct Refused(pub(super) [(&'static str, &'static [&'static str]); 2]);
+
+/// Any value of an axis but its default.
+pub(super) const ANY: &[&str] = &[];
+
+/// All refused pairs, each with its physical reason.
+pub(super) const REFUSED: [Refused; 5] = [
+    // A leaf sends to its parent at any time, which is asleep.
+    Refused([("leaf", ANY), ("relays", ANY)]),
+    // A leaf does not receive floods.
+    Refused([("leaf", ANY), ("routing", &["aodv"])]),
+    // The other models have no noise.
+    Refused([("interference", ANY), ("overlap", ANY)]),
+    // Messages of these protocols have short addresses.
+    Refused([("addresses", ANY), ("routing", &["mesh", "aodv"])]),
+    // A parent knows its leaves by short addresses.
+    Refused([("addresses", ANY), ("leaf", ANY)]),
 ];
+
+impl Refused {
+    /// Returns whether a network with these values has both features; `value` returns the value of
+    /// an axis, and whether it is not the default.
+    pub(super) fn is_in(&self, value: impl Fn(&str) -> Option<(bool, &'static str)>) -> bool {
+        self.0.iter().all(|(axis, names)| {
+            value(axis).is_some_and(|(other, name)| match names.is_empty() {
+                true => other,
+                false => names.contains(&name),
+            })
+        })
+    }
+}

@@ -103,7 +103,7 @@ impl<'a> Fates<'a> {
                 Some(next) => at = next,
                 None if self.next_hops.are_static() => return Some(at),
                 None => {
-                    let address = crate::build::address_of(self.scenario.prefix, end);
+                    let address = self.scenario.addressing().address(end);
                     let learnt = stack.routing().route(address)?;
                     return learnt.via.is_none().then_some(at);
                 }

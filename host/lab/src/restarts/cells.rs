@@ -1,6 +1,6 @@
 //! The axes of the restart matrix.
 
-use crate::scenario::NodeId;
+use crate::scenario::{LinkAddresses, NodeId};
 use kinglet::time::Duration;
 use std::collections::BTreeSet;
 
@@ -78,6 +78,8 @@ pub struct Cell {
     pub asleep: bool,
     /// One of ten frames is lost.
     pub lossy: bool,
+    /// Link-layer addresses of all nodes.
+    pub addresses: LinkAddresses,
     /// Setting that differs afterwards.
     pub changed: Changed,
 }
@@ -93,10 +95,11 @@ impl Cell {
         }
     }
 
-    /// Returns whether there is a leaf: duty-cycled relays have none, and with AODV there are no
-    /// leaves.
+    /// Returns whether there is a leaf: duty-cycled relays have none, with AODV there are no
+    /// leaves, and a leaf needs a short address.
     pub const fn has_leaf(&self) -> bool {
-        !self.asleep && !matches!(self.routing, Routing::Aodv)
+        let short = matches!(self.addresses, LinkAddresses::Short);
+        short && !self.asleep && !matches!(self.routing, Routing::Aodv)
     }
 
     /// Returns the longest time between two datagrams of a pair that communicates despite losses:
@@ -123,12 +126,15 @@ impl Cell {
         let routings = [R::Storing, R::NonStoring, R::Mesh, R::Aodv, R::Static];
         let changes = [C::Nothing, C::Mode, C::Objective, C::Compression, C::Prefix];
         let radios = [(false, false), (true, false), (false, true), (true, true)];
+        let links = [LinkAddresses::Short, LinkAddresses::Extended];
+        let radios = links.into_iter().flat_map(|link| radios.map(|radio| (radio, link)));
+        let radios: Vec<_> = radios.collect();
         let mut cells = Vec::new();
         for part in parts {
             for off_s in [0, 5, 120] {
                 for traffic in [T::None, T::Up, T::Down, T::Both] {
                     for routing in routings {
-                        for (asleep, lossy) in radios {
+                        for &((asleep, lossy), addresses) in &radios {
                             for changed in changes {
                                 let off = Duration::from_secs(off_s);
                                 cells.push(Cell {
@@ -138,6 +144,7 @@ impl Cell {
                                     routing,
                                     asleep,
                                     lossy,
+                                    addresses,
                                     changed,
                                 });
                             }
@@ -150,8 +157,8 @@ impl Cell {
     }
 
     /// Returns the values of the axes, as text.
-    pub(super) fn values(&self) -> [String; 7] {
-        let Cell { part, off, traffic, routing, asleep, lossy, changed } = self;
+    pub(super) fn values(&self) -> [String; 8] {
+        let Cell { part, off, traffic, routing, asleep, lossy, addresses, changed } = self;
         [
             format!("{part:?}"),
             format!("{off:?}"),
@@ -159,6 +166,7 @@ impl Cell {
             format!("{routing:?}"),
             format!("{asleep}"),
             format!("{lossy}"),
+            format!("{addresses:?}"),
             format!("{changed:?}"),
         ]
     }
@@ -186,12 +194,14 @@ impl Cell {
         pairs.map(|(a, b)| (a, values[a].clone(), b, values[b].clone())).collect()
     }
 
-    /// Returns whether the cell is possible: only a root announces a configuration, and the leaf
-    /// restarts only where there is one.
+    /// Returns whether the cell is possible: only a root announces a configuration, the leaf
+    /// restarts only where there is one, and mesh and AODV need short addresses.
     fn is_possible(&self) -> bool {
         let rpl = matches!(self.routing, Routing::Storing | Routing::NonStoring);
         let announces = self.part == Part::Border && rpl;
+        let has_short = self.addresses == LinkAddresses::Short;
         (self.changed == Changed::Nothing || announces)
+            && (has_short || !matches!(self.routing, Routing::Mesh | Routing::Aodv))
             && (self.part != Part::Leaf || self.has_leaf())
     }
 }

@@ -1,8 +1,8 @@
 //! The network of a cell.
 
 use super::cells::{Cell, Changed, POLL_S, Part, Routing};
-use crate::build::{Network, address_of};
-use crate::scenario::{CONTEXTS, NodeId, Objective, Scenario};
+use crate::build::Network;
+use crate::scenario::{Addressing, CONTEXTS, LinkAddresses, NodeId, Objective, Scenario};
 use kinglet::rpl::Mode;
 use std::net::Ipv6Addr;
 
@@ -27,6 +27,9 @@ pub(crate) fn scenario(cell: &Cell) -> Scenario {
     };
     if cell.asleep {
         text += "[radio]\nprofile = \"nrf52840\"\n[wake]\nrate_hz = 8\n";
+    }
+    if cell.addresses == LinkAddresses::Extended {
+        text += "[mac]\naddresses = \"eui64\"\n";
     }
     if cell.lossy {
         text += "[medium]\nframe_loss = 0.1\n";
@@ -72,11 +75,10 @@ pub(super) fn changed(cell: &Cell, scenario: &Scenario) -> Scenario {
 }
 
 /// Returns the present address of each node.
-pub(super) fn addresses(world: &Network) -> Vec<Option<Ipv6Addr>> {
-    let prefix = crate::scenario::Prefix::DEFAULT;
+pub(super) fn addresses(world: &Network, addressing: Addressing) -> Vec<Option<Ipv6Addr>> {
     let address = |node: usize| match world.device(node).node().routing().rpl() {
         Some(rpl) => rpl.address(),
-        None => Some(address_of(prefix, node as NodeId)),
+        None => Some(addressing.address(node as NodeId)),
     };
     (0..world.nodes()).map(address).collect()
 }

@@ -51,7 +51,8 @@ impl<'a> Watch<'a> {
     pub(super) fn advance(&mut self, until: Instant) {
         while self.world.now() < until {
             self.world.run_until((self.world.now() + LOOK).min(until));
-            let (now, addresses) = (self.world.now(), addresses(&self.world));
+            let addressing = self.scenario.addressing();
+            let (now, addresses) = (self.world.now(), addresses(&self.world, addressing));
             self.board().look(now, addresses);
             self.control.push((now, self.control_of(|_| true)));
         }

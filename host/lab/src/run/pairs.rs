@@ -6,9 +6,10 @@
 //! settings are compared on the same paths.
 
 use super::RunError;
-use crate::build::place::{address_of, short_of};
 use crate::build::{Network, network};
-use crate::scenario::{Flow, FlowKind, MAC, NodeId, Pairs, RelayDeath, Route, Routing, Scenario};
+use crate::scenario::{
+    Addressing, Flow, FlowKind, MAC, NodeId, Pairs, RelayDeath, Route, Routing, Scenario,
+};
 use kinglet::time::{Duration, Instant};
 use kinglet_sim::rng::{Purpose, Stream, stream};
 use std::borrow::Cow;
@@ -110,7 +111,7 @@ fn untried(
 /// Runs a route discovery from `from` to `to`, and follows the routes that it finds.
 fn paths(world: &mut Network, base: &Scenario, (from, to): (NodeId, NodeId)) -> Option<Pair> {
     let begin = world.now();
-    let address = address_of(base.prefix, to);
+    let address = base.addressing().address(to);
     let sent = world.with_device(from as usize, |station, now| {
         station.node_mut().datagrams().ping(now, address, 0, 0, &[])
     });
@@ -131,8 +132,8 @@ pub(super) fn path(world: &Network, from: NodeId, to: NodeId) -> Option<Vec<Node
     let mut at = from;
     while at != to {
         let aodv = world.device(at as usize).node().routing().aodv()?;
-        let next = aodv.next_hop(short_of(to))?;
-        at = (0..world.nodes() as NodeId).find(|node| short_of(*node) == next)?;
+        let next = aodv.next_hop(Addressing::DEFAULT.short(to))?;
+        at = (0..world.nodes() as NodeId).find(|node| Addressing::DEFAULT.short(*node) == next)?;
         if path.contains(&at) {
             return None;
         }

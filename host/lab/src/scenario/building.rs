@@ -77,7 +77,7 @@ impl Building {
 
     /// Nodes that links still connect to the border router of the building that `seed` draws,
     /// without node `dead`.
-    pub(crate) fn survivors(self, seed: u64, dead: NodeId) -> Vec<NodeId> {
+    pub fn survivors(self, seed: u64, dead: NodeId) -> Vec<NodeId> {
         let at = |place: &NodePlace| Position { x_m: place.x_m, y_m: place.y_m };
         let at: Vec<_> = self.places(seed).iter().map(at).collect();
         let hops = hops(seed, &at, self, Some(dead as usize));

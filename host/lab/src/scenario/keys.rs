@@ -12,7 +12,7 @@ use super::error::Result;
 use super::presets::{SECURITY, Tcp};
 use super::read::Reader;
 use super::table::{Bound, Key, Value, choice, flag, millis, number, read, whole};
-use super::{Buffer, HostTcp, Mss, Pairs, Scenario, Tunnel, Wire};
+use super::{Buffer, HostTcp, LinkAddresses, Mss, Pairs, Scenario, Tunnel, Wire};
 use crate::backoff::EitherBackoff;
 use crate::control::Control;
 use kinglet::mac::Csma;
@@ -99,6 +99,13 @@ pub(super) const MAC: &[Key<Scenario>] = &[
             set: |t, pan| t.mac.pan_id = PanId(pan as u16),
         },
         "PAN identifier; RIOT's is 35",
+    ),
+    Key::<Scenario>::new(
+        "addresses",
+        choice!(link_addresses;
+            "short" => LinkAddresses::Short, "eui64" => LinkAddresses::Extended),
+        "link-layer addresses of all nodes: 16 bits, or EUI-64 without short ones, with static \
+         routes or RPL and without leaves",
     ),
     Key::<Scenario>::new(
         "security",

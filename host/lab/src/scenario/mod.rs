@@ -3,6 +3,7 @@
 //! A [`Scenario`] is a plain value. Experiments build theirs in code and vary single fields; users
 //! write TOML ([`Scenario::from_toml`]; `SCENARIO.md` in this crate lists every key).
 
+mod addressing;
 mod building;
 mod ceiling;
 mod error;
@@ -26,6 +27,8 @@ mod table;
 mod topology;
 mod tunnel;
 
+pub(crate) use addressing::NO_SHORT;
+pub use addressing::{Addressing, LinkAddresses};
 pub use building::Building;
 pub use error::{ScenarioError, nearest};
 pub use flow::{Carrier, Datagrams, File, Flow, FlowKind, Listening, Pace, Sensor, Transport};
@@ -115,6 +118,8 @@ pub struct Scenario {
     pub tcp: Tcp,
     /// Prefix of all addresses.
     pub prefix: Prefix,
+    /// Link-layer addresses of all nodes.
+    pub link_addresses: LinkAddresses,
     /// Position and role of each node.
     pub nodes: Vec<NodePlace>,
     /// The building of the nodes, if each seed draws another ([`Scenario::drawn`]).
@@ -178,6 +183,7 @@ impl Default for Scenario {
             hop_m: topology::ANY_HOP_M,
             tcp: Tcp::default(),
             prefix: Prefix::DEFAULT,
+            link_addresses: LinkAddresses::Short,
             nodes: topology::line(1, LINE_SPACING_M),
             building: None,
             wire: None,

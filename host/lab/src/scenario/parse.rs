@@ -81,6 +81,9 @@ fn read_scenario(source: Source<'_>) -> Result<Scenario> {
             "AODV has no leaves, as they would miss route requests; make it a router".to_owned();
         return Err(root.error_at("node", message));
     }
+    if let Some(message) = scenario.needs_short_addresses() {
+        return Err(root.error_at("mac", message));
+    }
     if let Some(message) = scenario.misplaced_peer() {
         return Err(root.error_at("tcp", message));
     }

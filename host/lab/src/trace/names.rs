@@ -1,7 +1,6 @@
 //! The flow of a packet, and the node of an address.
 
-use crate::build::{address_of, short_of};
-use crate::scenario::{NodeId, Role, Scenario, Transport};
+use crate::scenario::{NO_SHORT, NodeId, Role, Scenario, Transport};
 use core::net::Ipv6Addr;
 use kinglet_sim::trace::{Head, To};
 use kinglet_wire::ipv6::protocol;
@@ -14,8 +13,11 @@ pub struct NodeName {
     pub node: NodeId,
     /// Its address in the mesh.
     pub address: Ipv6Addr,
-    /// Its short address.
-    pub short: u16,
+    /// Its short address, if it has one.
+    pub short: Option<u16>,
+    /// Its EUI-64, as in `02-00-00-ff-fe-00-00-01`; empty for a host without a radio.
+    #[serde(default)]
+    pub eui64: String,
 }
 
 /// A flow of the scenario.
@@ -72,16 +74,19 @@ pub struct Names {
 impl Names {
     /// Names of `scenario`.
     pub(crate) fn of(scenario: &Scenario, seed: u64) -> Self {
+        let addressing = scenario.addressing();
         let name = |node| NodeName {
             node,
-            address: address_of(scenario.prefix, node),
-            short: short_of(node),
+            address: addressing.address(node),
+            short: Some(addressing.short(node)).filter(|short| *short < NO_SHORT),
+            eui64: eui64(addressing.eui64(node)),
         };
         let host = scenario.host();
         let host = scenario.wire.as_ref().map(|_| NodeName {
             node: host,
             address: scenario.prefix.host(),
-            short: short_of(host),
+            short: None,
+            eui64: String::new(),
         });
         let flows = scenario.flows.iter().enumerate().map(|(place, flow)| {
             let (from, _) = flow.kind.ends();
@@ -164,22 +169,20 @@ impl Names {
 
     /// The recipient of a frame.
     pub(super) fn receiver(&self, to: To) -> Option<String> {
-        let node = |short: u16| self.nodes.iter().find(|name| name.short == short);
+        let named = |is: &dyn Fn(&NodeName) -> bool, unknown: String| {
+            let name = self.nodes.iter().find(|name| is(name));
+            Some(name.map_or(unknown, |name| format!("node {}", name.node)))
+        };
         match to {
             To::Absent => None,
             To::Short(0xffff) => Some("all".to_owned()),
-            To::Short(short) => Some(match node(short) {
-                Some(name) => format!("node {}", name.node),
-                None => format!("{short:04x}"),
-            }),
-            To::Extended(octets) => {
-                let [.., high, low] = octets;
-                let short = u16::from_be_bytes([high, low]);
-                let eui64 = || octets.map(|octet| format!("{octet:02x}")).join("-");
-                let ours = crate::build::eui64_of;
-                let known = node(short).filter(|name| ours(name.node) == octets);
-                Some(known.map_or_else(eui64, |name| format!("node {}", name.node)))
-            }
+            To::Short(short) => named(&|name| name.short == Some(short), format!("{short:04x}")),
+            To::Extended(octets) => named(&|name| name.eui64 == eui64(octets), eui64(octets)),
         }
     }
+}
+
+/// An EUI-64 as people write it.
+fn eui64(octets: [u8; 8]) -> String {
+    octets.map(|octet| format!("{octet:02x}")).join("-")
 }

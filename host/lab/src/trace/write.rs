@@ -48,7 +48,7 @@ struct Batches {
 /// The opening of the frames of `scenario`.
 pub fn opening(scenario: &Scenario) -> Opening {
     let dodag = (scenario.routing == Routing::Rpl).then(|| Dodag {
-        root: crate::build::address_of(scenario.prefix, scenario.root()),
+        root: scenario.addressing().address(scenario.root()),
         instance: 0,
         option: PacketInformation::SKIPPED_IF_UNKNOWN,
         storing: scenario.rpl.mode == Mode::Storing,

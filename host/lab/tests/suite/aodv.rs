@@ -11,10 +11,10 @@ use kinglet::wire::ipv6::{Header, protocol};
 use kinglet::wire::udp;
 use kinglet_lab::apps::bulk::BulkSink;
 use kinglet_lab::apps::udp::UdpSink;
-use kinglet_lab::build::{Ends, Network, app_at, network, short_of};
+use kinglet_lab::build::{Ends, Network, app_at, network};
 use kinglet_lab::profile::LabProfile;
 use kinglet_lab::run::{Options, RunResult, run};
-use kinglet_lab::scenario::{self, Flow, FlowKind, NodeId, Scenario};
+use kinglet_lab::scenario::{self, Addressing, Flow, FlowKind, NodeId, Scenario};
 use kinglet_sim::Fault;
 use kinglet_sim::rng::{Purpose, Stream, stream};
 
@@ -44,7 +44,9 @@ fn path(network: &Network, from: NodeId, to: NodeId) -> Option<Vec<NodeId>> {
     while path.last() != Some(&to) {
         assert!(path.len() <= usize::from(aodv::NET_DIAMETER), "a loop: {path:?}");
         let at = *path.last().expect("it has a beginning");
-        path.push(NodeId::from(aodv(network, at as usize).next_hop(short_of(to))?) - 1);
+        path.push(
+            NodeId::from(aodv(network, at as usize).next_hop(Addressing::DEFAULT.short(to))?) - 1,
+        );
     }
     Some(path)
 }
@@ -215,7 +217,7 @@ impl Forger {
             next_header: protocol::UDP,
             hop_limit: 255,
             src: near(from),
-            dst: near(short_of(to)),
+            dst: near(Addressing::DEFAULT.short(to)),
         };
         let (src_port, dst_port) = (MESH_PORT, MESH_PORT);
         let mut datagram = vec![0; udp::HEADER_LEN];

@@ -4,7 +4,7 @@ use kinglet::nd::{Registered, Role, Serving};
 use kinglet::time::{Duration, Instant};
 use kinglet::wire::ieee802154::Address;
 use kinglet::wire::sixlowpan::Context;
-use kinglet_lab::build::{Network, address_of, network, short_of};
+use kinglet_lab::build::{Network, network};
 use kinglet_lab::run::{Options, run};
 use kinglet_lab::scenario::{Scenario, polling_every};
 use kinglet_sim::Fault;
@@ -62,8 +62,8 @@ fn a_leaf_is_registered_with_its_parent_and_known_to_the_border_router() {
         let scenario = scenario(&format!("routing = \"{routing}\"\n{FLOW}"));
         let (mut network, _) = network(&scenario, 1);
         network.run_until(Instant::from_secs(100));
-        let leaf = address_of(scenario.prefix, LEAF as u32);
-        let link = Address::Short(short_of(LEAF as u32));
+        let leaf = scenario.addressing().address(LEAF as u32);
+        let link = scenario.addressing().link(LEAF as u32);
         assert_eq!(registered(&network, 2), [(leaf, link)], "{routing}");
         assert_eq!(registered(&network, 0), [(leaf, Address::None)], "{routing}");
         assert_eq!(registered(&network, 1), [], "{routing}");
@@ -86,7 +86,7 @@ fn a_leaf_that_sleeps_registers_when_it_is_awake_anyway() {
         let asked = network.device(LEAF).node().last_data_request();
         at.push((network.now(), asked.map(|asked| network.now() - asked)));
     }
-    let leaf = address_of(scenario.prefix, LEAF as u32);
+    let leaf = scenario.addressing().address(LEAF as u32);
     assert_eq!(registered(&network, 2).len(), 1, "{leaf} after four hours");
     let later = at.iter().filter(|(now, _)| *now > Instant::from_secs(60));
     let late: Vec<_> =
@@ -169,8 +169,8 @@ fn a_leaf_whose_parent_dies_is_registered_with_the_next_one() {
         network.run_until(Instant::from_secs(100));
         let parent = network.device(LEAF).node().parent().expect("it has one") - 1;
         let (first, second) = (usize::from(parent), 3 - usize::from(parent));
-        let leaf = address_of(scenario.prefix, LEAF as u32);
-        let link = Address::Short(short_of(LEAF as u32));
+        let leaf = scenario.addressing().address(LEAF as u32);
+        let link = scenario.addressing().link(LEAF as u32);
         assert_eq!(registered(&network, first), [(leaf, link)], "seed {seed}");
         assert_eq!(registered(&network, second), [], "seed {seed}");
         network.schedule_fault(network.now(), Fault::Partition(vec![first]));

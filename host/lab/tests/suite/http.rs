@@ -6,8 +6,8 @@ use kinglet::tcp::{ConnectionConfig, ConnectionError};
 use kinglet::time::{Duration, Instant};
 use kinglet_lab::apps::http_client::{HttpClient, Requests};
 use kinglet_lab::apps::tcp::OnOwn;
-use kinglet_lab::build::{Network, address_of};
-use kinglet_lab::scenario::Prefix;
+use kinglet_lab::build::Network;
+use kinglet_lab::scenario::Addressing;
 use kinglet_sim::rng::{Purpose, stream};
 
 const SERVER: &str = "[[flow]]\nkind = \"http-server\"\nnode = 1\n";
@@ -99,7 +99,7 @@ fn twelve_that_ask_for_nothing_do_not_keep_a_server_from_the_thirteenth() {
 fn a_client_whose_server_is_not_there_asks_rarely_however_short_its_pauses_are() {
     let mut network = hop("[[flow]]\nkind = \"services\"\nnode = 1\n");
     let requests = Requests {
-        to: (address_of(Prefix::DEFAULT, 1), 80),
+        to: (Addressing::DEFAULT.address(1), 80),
         start: Instant::ZERO,
         bytes: 10,
         pause: Duration::from_millis(1),

@@ -9,7 +9,7 @@ use kinglet::wire::icmpv6;
 use kinglet::wire::ipv6::{Header, protocol};
 use kinglet::wire::rpl::{ALL_NODES, ControlOption, Dao, Dio, Message, Target, Transit, Writer};
 use kinglet_lab::apps::udp::UdpSink;
-use kinglet_lab::build::{Ends, Network, address_of, app_at, network};
+use kinglet_lab::build::{Ends, Network, app_at, network};
 use kinglet_lab::profile::LabProfile;
 use kinglet_lab::scenario::{self, Flow, FlowKind, NodeId, Scenario};
 use kinglet_sim::rng::{Purpose, Stream, stream};
@@ -58,7 +58,7 @@ impl Forger<'_> {
     /// Makes `to` receive a DIO of this rank and version from a neighbour with the address `from`.
     fn dio(&mut self, network: &mut Network, to: NodeId, from: u16, rank: u16, version: u8) {
         let mode = if self.scenario.rpl.mode == Mode::Storing { 2 } else { 1 };
-        let dodag_id = address_of(self.scenario.prefix, 0);
+        let dodag_id = self.scenario.addressing().address(0);
         let dio = Dio {
             instance: 0,
             version,
@@ -75,8 +75,8 @@ impl Forger<'_> {
     /// Sends a DAO from `from` that announces or withdraws a route to `of`.
     fn dao(&mut self, network: &mut Network, to: NodeId, from: u16, of: NodeId, lifetime: u8) {
         let storing = self.scenario.rpl.mode == Mode::Storing;
-        let prefix = address_of(self.scenario.prefix, of);
-        let parent = (!storing).then(|| address_of(self.scenario.prefix, NODES + 5));
+        let prefix = self.scenario.addressing().address(of);
+        let parent = (!storing).then(|| self.scenario.addressing().address(NODES + 5));
         let transit = Transit {
             external: false,
             path_control: 0x80,

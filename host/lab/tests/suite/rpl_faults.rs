@@ -7,7 +7,7 @@ use kinglet::time::{Duration, Instant};
 use kinglet::wire::ieee802154::{Address, Frame};
 use kinglet::wire::ipv6::{HEADER_LEN, Packet, protocol};
 use kinglet::wire::sixlowpan::{Dispatch, ExtensionHeaders, Integrity, MAX_CHAIN, decompress};
-use kinglet_lab::build::{Network, address_of, network};
+use kinglet_lab::build::{Network, network};
 use kinglet_lab::scenario::{Flow, FlowKind, Rpl, Scenario};
 use kinglet_sim::Fault;
 use kinglet_sim::pcap::Pcap;
@@ -66,7 +66,7 @@ fn datagram(frame: &Frame<'_>, scenario: &Scenario) -> Option<Datagram> {
     if Dispatch::of(frame.payload()) != Some(Dispatch::Iphc) {
         return None;
     }
-    let prefix = address_of(scenario.prefix, 0);
+    let prefix = scenario.addressing().address(0);
     let context = kinglet::wire::sixlowpan::Context { prefix, len: 64 };
     let (contexts, mut head) = ([Some(context)], [0; HEADER_LEN + MAX_CHAIN]);
     let (src, dst, integrity) = (frame.src(), frame.dst(), Integrity::None);

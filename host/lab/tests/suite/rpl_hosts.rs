@@ -3,7 +3,7 @@
 use kinglet::nd::Serving;
 use kinglet::rpl::{self, Mode, NextHop};
 use kinglet::time::{Duration, Instant};
-use kinglet_lab::build::{Network, address_of, network};
+use kinglet_lab::build::{Network, network};
 use kinglet_lab::profile::LabProfile;
 use kinglet_lab::run::{Options, run};
 use kinglet_lab::scenario::Scenario;
@@ -64,7 +64,7 @@ fn a_host_that_is_gone_is_taken_back_and_one_that_moves_is_followed() {
     for mode in [Mode::Storing, Mode::NonStoring] {
         let mut scenario = scenario(mode, false);
         scenario.flows.clear();
-        let host = address_of(scenario.prefix, HOST as u32);
+        let host = scenario.addressing().address(HOST as u32);
         let (mut network, _) = network(&scenario, 2);
         network.run_until(Instant::from_secs(60));
         assert_ne!(rpl(&network, 0).route(host), NextHop::Unreachable, "{mode:?}");

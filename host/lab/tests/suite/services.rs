@@ -7,8 +7,7 @@ use kinglet_apps::{is_intact, pattern};
 use kinglet_lab::apps::bulk::{BulkSender, BulkSink};
 use kinglet_lab::apps::services::PORTS;
 use kinglet_lab::apps::tcp::OnOwn;
-use kinglet_lab::build::address_of;
-use kinglet_lab::scenario::Prefix;
+use kinglet_lab::scenario::Addressing;
 
 const SERVICES: &str = "[[flow]]\nkind = \"services\"\nnode = 1\n";
 
@@ -67,7 +66,7 @@ fn an_idle_connection_stays_while_there_are_places_for_others() {
 fn a_transfer_whose_receiver_is_late_begins_when_it_listens_and_asks_rarely_until_then() {
     let mut network = hop(SERVICES);
     let config = ConnectionConfig { mss: 400, send_buffer: 2000, ..ConnectionConfig::default() };
-    let to = (address_of(Prefix::DEFAULT, 1), 6_000);
+    let to = (Addressing::DEFAULT.address(1), 6_000);
     let sender = Box::new(OnOwn(BulkSender::new(to, Instant::ZERO, Some(10_000), config)));
     let sender = add(&mut network, 0, sender);
     network.run_until(Instant::from_secs(100));

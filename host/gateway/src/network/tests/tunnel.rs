@@ -1,7 +1,7 @@
 //! A network with a computer at either end.
 
 use super::*;
-use kinglet_lab::build::far_router;
+use kinglet_lab::scenario::Addressing;
 
 const TUNNEL: &str = "[topology]\nline = { hops = 3 }\n[tunnel]\nnode = 3\n";
 
@@ -152,7 +152,7 @@ fn the_example_has_ten_hops_that_sleep_and_computers_with_mains() {
 /// router that discards it sends Time Exceeded with code 0.
 #[test]
 fn every_router_of_a_tunnel_reports_to_either_computer_that_the_hop_limit_is_exceeded() {
-    let far = far_router(Prefix::DEFAULT, 3);
+    let far = Addressing::DEFAULT.far_router(3);
     // With RPL node 3 is a child of the root.
     let paths = [("static", vec![mote(0), mote(1), mote(2), far]), ("rpl", vec![mote(0), far])];
     for (routing, path) in paths {

@@ -1,6 +1,6 @@
 //! Upward and downward routes of a tree, followed from next hop to next hop.
 
-use crate::build::{Network, address_of};
+use crate::build::Network;
 use crate::profile::LabProfile;
 use crate::scenario::{NodeId, Scenario};
 use kinglet::rpl::{Mode, NextHop, Rpl};
@@ -28,7 +28,7 @@ impl Routes<'_> {
 
     /// Nodes of the downward route from the root, if there is one.
     fn down(&self, root: NodeId, node: NodeId) -> Option<Vec<NodeId>> {
-        let destination = address_of(self.scenario.prefix, node);
+        let destination = self.scenario.addressing().address(node);
         if self.scenario.rpl.mode == Mode::NonStoring {
             let mut hops = [Ipv6Addr::UNSPECIFIED; HOPS];
             let len = self.rpl(root)?.source_route(destination, &mut hops)?;

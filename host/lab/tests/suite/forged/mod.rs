@@ -3,8 +3,8 @@
 use kinglet::wire::ieee802154::{Address, FrameType, Repr, Version};
 use kinglet::wire::ipv6::{HEADER_LEN, Header};
 use kinglet::wire::sixlowpan::DISPATCH_IPV6;
-use kinglet_lab::build::{Network, short_of};
-use kinglet_lab::scenario::NodeId;
+use kinglet_lab::build::Network;
+use kinglet_lab::scenario::{Addressing, NodeId};
 use kinglet_radio::Event;
 use std::net::Ipv6Addr;
 
@@ -30,7 +30,11 @@ pub(crate) fn hear(
         frame_pending: false,
         sequence,
         pan_id: network.device(to as usize).node().mac().config().pan_id,
-        dst: if for_all { Address::BROADCAST } else { Address::Short(short_of(to)) },
+        dst: if for_all {
+            Address::BROADCAST
+        } else {
+            Address::Short(Addressing::DEFAULT.short(to))
+        },
         src: Address::Short(from),
         security: None,
         csl: None,

@@ -5,9 +5,9 @@ use kinglet::tcp::{ConnectionConfig, ConnectionError, Handle, RecvError, State};
 use kinglet::time::Instant;
 use kinglet::{Node, Profile};
 use kinglet_apps::App;
-use kinglet_lab::build::{Network, address_of, network};
+use kinglet_lab::build::{Network, network};
 use kinglet_lab::profile::LabProfile;
-use kinglet_lab::scenario::{Prefix, Scenario};
+use kinglet_lab::scenario::{Addressing, Scenario};
 use kinglet_sim::Hosted;
 
 /// Sends octets to a port of node 1, and reads.
@@ -57,7 +57,7 @@ impl Client {
 impl App for Client {
     fn poll<P: Profile>(&mut self, now: Instant, node: &mut Node<P>) -> bool {
         let Some(handle) = self.handle else {
-            let (to, config) = (address_of(Prefix::DEFAULT, 1), ConnectionConfig::default());
+            let (to, config) = (Addressing::DEFAULT.address(1), ConnectionConfig::default());
             let config =
                 ConnectionConfig { mss: 400, send_buffer: 2000, receive_buffer: 2000, ..config };
             self.handle = node.streams().connect(now, to, self.port, config).ok();
