@@ -1,6 +1,6 @@
 //! Times at which actions are due.
 
-use kinglet_time::{Instant, Limit};
+use kinglet_time::{Duration, Instant, Limit};
 
 /// Time at which an action is due.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -18,6 +18,24 @@ impl Due {
     /// Returns `Now`, or the instant from which a limit allows the action.
     pub(crate) fn within(limit: &mut Limit, now: Instant) -> Self {
         if limit.allows(now) { Due::Now } else { Due::At(limit.next()) }
+    }
+
+    /// Returns the same for a flood, of which this node begins or passes on at most one in a
+    /// `spacing`; `next` is the earliest time of the next one.
+    pub(crate) fn spaced(
+        next: &mut Instant,
+        spacing: Duration,
+        limit: &mut Limit,
+        now: Instant,
+    ) -> Self {
+        if now < *next {
+            return Due::At(*next);
+        }
+        let due = Due::within(limit, now);
+        if due == Due::Now {
+            *next = now + spacing;
+        }
+        due
     }
 
     /// Returns whether its instant has come.

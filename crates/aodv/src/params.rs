@@ -38,6 +38,12 @@ impl Times {
         plus(Duration::from_millis(30), times(2, self.broadcast))
     }
 
+    /// Returns the shortest time between two floods that a node begins or passes on: by then
+    /// neighbours, and theirs, have passed on the first one and can receive the second.
+    pub(crate) const fn flood_spacing(self) -> Duration {
+        plus(times(2, self.jitter()), self.broadcast)
+    }
+
     /// Returns the time for which the destination waits for better routes than that of the first
     /// request: until those that received it one hop before have passed it on.
     pub(crate) const fn reply_delay(self) -> Duration {

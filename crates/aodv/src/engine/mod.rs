@@ -46,6 +46,8 @@ pub struct Aodv<S: Sizes> {
     replies: [Option<Reply>; REPLIES],
     /// Time at which lost routes are reported.
     errors_due: Due,
+    /// Earliest time of the next flood.
+    next_flood: Instant,
     discovering: Limit,
     relaying: Limit,
     erring: Limit,
@@ -70,6 +72,7 @@ impl<S: Sizes> Aodv<S> {
             links: S::Links::EMPTY,
             replies: const { [None; REPLIES] },
             errors_due: Due::No,
+            next_flood: Instant::ZERO,
             discovering: Limit::new(RREQ_RATELIMIT, SECOND),
             relaying: Limit::new(RREQ_RATELIMIT, SECOND),
             erring: Limit::new(RERR_RATELIMIT, SECOND),
@@ -118,12 +121,13 @@ impl<S: Sizes> Aodv<S> {
         if self.is_discovering(destination) {
             return true;
         }
+        let spacing = self.times().flood_spacing();
         let mut places = self.searches.as_mut_slice().iter_mut();
         let Some(place) = places.find(|place| place.is_none()) else {
             count(&mut self.stats.refused_discoveries);
             return false;
         };
-        let due = Due::within(&mut self.discovering, now);
+        let due = Due::spaced(&mut self.next_flood, spacing, &mut self.discovering, now);
         *place = Some(Search { destination, attempts: 0, due });
         count(&mut self.stats.route_discoveries);
         true
@@ -298,10 +302,15 @@ impl<S: Sizes> Aodv<S> {
 
     /// Handles all timers that have expired.
     pub fn handle_deadline(&mut self, now: Instant) {
+        let spacing = self.times().flood_spacing();
         for place in self.requests.as_mut_slice() {
             let Some(request) = place.as_mut().filter(|it| it.due.has_come(now)) else { continue };
             let answers = self.config.answers_for(request.rreq.destination);
-            request.due = if answers { Due::Now } else { Due::within(&mut self.relaying, now) };
+            request.due = if answers {
+                Due::Now
+            } else {
+                Due::spaced(&mut self.next_flood, spacing, &mut self.relaying, now)
+            };
             if request.forgotten <= now {
                 *place = None;
             }
@@ -313,7 +322,7 @@ impl<S: Sizes> Aodv<S> {
                 count(&mut self.stats.failed_discoveries);
                 self.has_changed = true;
             } else {
-                search.due = Due::within(&mut self.discovering, now);
+                search.due = Due::spaced(&mut self.next_flood, spacing, &mut self.discovering, now);
             }
         }
         if self.errors_due.has_come(now) {

@@ -414,6 +414,33 @@ fn a_flood_of_requests_costs_ten_messages_a_second_and_no_route_in_use() {
     );
 }
 
+/// A neighbour that passes on one flood cannot receive the next one meanwhile.
+#[test]
+fn two_floods_of_a_node_are_apart_by_the_time_in_which_neighbours_pass_one_on() {
+    let (broadcast, mut buf) = (Duration::from_millis(125), [0; MAX_LEN]);
+    let mut node = Aodv::<Plan>::new(AodvConfig::new(1, Role::Router, 1));
+    node.set_broadcast(broadcast);
+    let begin = Instant::from_secs(1);
+    // Two routes of its own, and a flood of another node to be passed on.
+    assert!(node.discover(begin, 4) && node.discover(begin, 5));
+    let rreq = request(7, 9, 3);
+    rreq.emit(&mut buf).unwrap();
+    node.handle_heard(begin, 2, 255);
+    assert_eq!(node.handle_message(begin, 2, &buf[..rreq.buffer_len()]), Ok(()));
+    let (mut now, mut floods) = (begin, Vec::new());
+    while floods.len() < 3 {
+        node.handle_deadline(now);
+        if node.poll_message(now, &mut buf).is_some_and(|it| it.to == Destination::Broadcast) {
+            floods.push(now);
+        }
+        assert_eq!(node.poll_message(now, &mut buf), None, "one at a time");
+        now = node.deadline().expect("others wait");
+    }
+    // The jitter of a neighbour is up to two broadcasts and 30 ms.
+    let apart = (broadcast * 2 + Duration::from_millis(30)) * 2 + broadcast;
+    assert!(floods.windows(2).all(|pair| pair[1] == pair[0] + apart), "{floods:?}");
+}
+
 /// 2 receives from 1, but 1 does not receive from 2: replies over 2 get lost, and the next search
 /// avoids it.
 #[test]
