@@ -50,6 +50,8 @@ pub(crate) struct Kit<'b, B: Bench> {
     /// The last event of a transmission, and the number of received frames.
     pub(crate) last: Option<Event>,
     pub(crate) received: u32,
+    /// Number of calls that the driver has asked for, with those at the end of a wait.
+    pub(crate) calls: u32,
 }
 
 impl<'b, B: Bench> Kit<'b, B> {
@@ -58,8 +60,8 @@ impl<'b, B: Bench> Kit<'b, B> {
         let auto_ack = capabilities.contains(Capabilities::AUTO_ACK);
         let oracle = Oracle::new(auto_ack, setup.power_steps_dbm, lag);
         let random = Random::new(seed, 1);
-        let (answer, sequence, last, received) = (None, 0, None, 0);
-        Kit { bench, oracle, random, capabilities, answer, sequence, last, received }
+        let (answer, sequence, last, received, calls) = (None, 0, None, 0, 0);
+        Kit { bench, oracle, random, capabilities, answer, sequence, last, received, calls }
     }
 
     pub(crate) fn has(&self, capability: Capabilities) -> bool {
@@ -95,6 +97,15 @@ impl<'b, B: Bench> Kit<'b, B> {
         let command = Command::Receive { start: Start::Asap, until: None, channel };
         let now = self.submit(command);
         self.oracle.note_mode(now, Mode::Receive(channel));
+    }
+
+    /// Listens between two instants.
+    pub(crate) fn receive_between(&mut self, channel: Channel, from: Instant, until: Instant) {
+        let command = Command::Receive { start: Start::At(from), until: Some(until), channel };
+        let now = self.submit(command);
+        let is_scheduled = self.has(Capabilities::SCHEDULED);
+        self.oracle.note_mode(now, Mode::Receive(channel));
+        self.oracle.note_window(from, until, is_scheduled);
     }
 
     pub(crate) fn off(&mut self) {
@@ -249,6 +260,7 @@ impl<'b, B: Bench> Kit<'b, B> {
     }
 
     fn poll(&mut self) {
+        self.calls = self.calls.saturating_add(1);
         for _ in 0..EVENTS {
             let now = self.now();
             let mut frame = [0; MAX_FRAME];

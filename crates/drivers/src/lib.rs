@@ -29,6 +29,7 @@
 //! * An interrupt, a transfer, the supply or the chip fails for good: [`Rule::Recovery`],
 //!   [`Rule::TimeLimit`].
 //! * A wait blocks, or is shorter than the chip needs: [`Rule::CallTime`], [`Rule::DataSheet`].
+//! * A driver asks for calls without end: [`Rule::Calls`].
 //!
 //! # Limits
 //!

@@ -5,8 +5,8 @@ use crate::bench::{Answer, Sent};
 use crate::frame::Frame;
 use crate::rules::{Rule, Violation};
 use kinglet_radio::{
-    ACK_NOTICED, ACK_WAIT, Access, Ack, CCA, Channel, Event, Filter, MAX_PSDU, OCTET, SHR_PHR,
-    SIFS, Start, air_time, time_limit,
+    ACK_NOTICED, ACK_PSDU, ACK_WAIT, Access, Ack, CCA, Channel, Event, Filter, MAX_PSDU, OCTET,
+    SHR_PHR, SIFS, Start, TURNAROUND, air_time, time_limit,
 };
 use kinglet_time::{Duration, Instant};
 
@@ -147,6 +147,8 @@ pub(crate) struct Oracle {
     pending: bool,
     pending_at: Instant,
     pub(crate) mode: Mode,
+    /// Time at which the mode becomes `Off` by itself.
+    window_end: Option<Instant>,
     /// Time from which the mode certainly has its effect, unless a transmission is outstanding.
     settled: Instant,
     pub(crate) job: Option<Job>,
@@ -175,6 +177,7 @@ impl Oracle {
             pending: false,
             pending_at: Instant::ZERO,
             mode: Mode::Off,
+            window_end: None,
             settled: Instant::ZERO,
             job: None,
             heard: [None; FRAMES],
@@ -224,11 +227,18 @@ impl Oracle {
     }
 
     pub(crate) fn note_mode(&mut self, now: Instant, mode: Mode) {
+        self.window_end = None;
         if mode != self.mode {
             self.freeze(now);
             self.settle_from(now);
             self.mode = mode;
         }
+    }
+
+    /// Notes that the mode lasts from `from`, on time if the radio keeps schedules, to `until`.
+    pub(crate) fn note_window(&mut self, from: Instant, until: Instant, is_scheduled: bool) {
+        self.window_end = Some(until);
+        self.settled = if is_scheduled { from } else { from + self.settle() };
     }
 
     pub(crate) fn note_job(&mut self, now: Instant, job: Job) {
@@ -306,7 +316,7 @@ impl Oracle {
 
     /// Decides what is expected of the frames so far, before something changes.
     fn freeze(&mut self, now: Instant) {
-        self.advance(now);
+        self.judge(now);
         let (mode, settled, busy) = (self.mode, self.settled, self.job.is_some());
         let filtered = OCTET * FILTERED;
         for heard in self.heard.iter_mut().flatten() {
@@ -320,8 +330,15 @@ impl Oracle {
         }
     }
 
-    /// Judges everything up to `now`.
+    /// Judges everything up to `now`; a window that has ended meanwhile is followed by `Off`.
     pub(crate) fn advance(&mut self, now: Instant) {
+        if let Some(end) = self.window_end.take_if(|end| now >= *end) {
+            self.note_mode(end, Mode::Off);
+        }
+        self.judge(now);
+    }
+
+    fn judge(&mut self, now: Instant) {
         if self.job.is_some_and(|job| now > job.limit()) {
             self.fail(Rule::TimeLimit, now, "no event");
         }
@@ -416,6 +433,11 @@ impl Oracle {
             self.fail(Rule::Schedule, now, "the frame was not on time");
         }
         self.judge_access(now, &submitted, preamble);
+        if let Some(answer) = submitted.answer.filter(|_| frame.requests_ack()) {
+            let from = end_of(sent.sfd, frame) + TURNAROUND + answer.late;
+            let until = from + air_time(ACK_PSDU);
+            self.note_noise(Noise { channel: sent.channel, from, until, dbm: i8::MIN });
+        }
     }
 
     fn judge_access(&mut self, now: Instant, job: &Job, preamble: Instant) {

@@ -54,6 +54,8 @@ pub enum Rule {
     Recovery,
     /// No call takes longer than [`CALL_LIMIT`](crate::CALL_LIMIT).
     CallTime,
+    /// A radio without frames asks for few calls, so that its CPU can sleep.
+    Calls,
     /// The driver does nothing that the data sheet forbids.
     DataSheet,
 }
@@ -86,6 +88,7 @@ impl fmt::Display for Rule {
             Rule::Schedule => "a schedule is met or reported as missed",
             Rule::Recovery => "the radio works again after a fault",
             Rule::CallTime => "no call takes long",
+            Rule::Calls => "an idle radio asks for few calls",
             Rule::DataSheet => "the driver respects the data sheet",
         })
     }

@@ -8,7 +8,7 @@ type Radio = At86rf233<Bus, Reset, SleepTransmit, Interrupt>;
 const SETUP: Setup = Setup { power_steps_dbm: POWER_STEPS_DBM };
 
 fn board(seed: u64) -> Board<Radio> {
-    let chip = Chip::new(seed);
+    let chip = Chip::new(seed, if seed.is_multiple_of(2) { 8 } else { 2 });
     let (reset, slp_tr, irq) =
         (Reset::new(&chip), SleepTransmit::new(&chip), Interrupt::new(&chip));
     let driver = At86rf233::new(Bus::new(&chip), reset, slp_tr, irq, seed as u32);

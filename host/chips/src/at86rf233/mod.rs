@@ -9,6 +9,9 @@ mod registers;
 mod spi;
 mod transmit;
 
+#[cfg(test)]
+mod tests;
+
 pub use pins::{Interrupt, Reset, SleepTransmit};
 pub use spi::{Bus, Failed};
 
@@ -121,15 +124,22 @@ pub struct Chip {
     bus_errors: u8,
     hangs: bool,
     misuse: Option<&'static str>,
+    /// Time of an octet on the bus, in microseconds.
+    octet_us: u64,
+    /// Settling times and errors of the bus.
     random: Random,
+    /// Source of the random backoff, initialised from CSMA_SEED after a reset and after SLEEP (231,
+    /// 7.2.7). The algorithm is not published.
+    backoff: Random,
 }
 
 /// A chip that its bus, its pins and a test share.
 pub type Shared = Rc<RefCell<Chip>>;
 
 impl Chip {
-    /// Powers the chip on. Its settling times follow from `seed`.
-    pub fn new(seed: u64) -> Shared {
+    /// Powers the chip on. Its settling times follow from `seed`, and its bus has a clock of `mhz`,
+    /// 1 to 8 MHz.
+    pub fn new(seed: u64, mhz: u8) -> Shared {
         let mut chip = Chip {
             now: 0,
             air: Air::default(),
@@ -154,7 +164,9 @@ impl Chip {
             bus_errors: 0,
             hangs: false,
             misuse: None,
+            octet_us: u64::from(8 / mhz.clamp(1, 8)),
             random: Random::new(seed, 233),
+            backoff: Random::new(0, 0),
         };
         chip.set_reset_values();
         Rc::new(RefCell::new(chip))
@@ -340,6 +352,10 @@ impl Chip {
     }
 
     fn enter(&mut self, state: State) {
+        if state == State::TrxOff && matches!(self.state, State::Sleep | State::PowerOn) {
+            let seed = [registers::CSMA_SEED_0, registers::CSMA_SEED_1].map(|at| self.register(at));
+            self.backoff = Random::new(u64::from(u16::from_le_bytes(seed) & 0x7ff), 1);
+        }
         self.state = state;
         self.listens_from = self.now;
         if state != State::RxAackOn && state != State::BusyRxAack {

@@ -5,8 +5,7 @@ use super::{Activity, Chip, Shared, State};
 use embedded_hal::spi::{Error, ErrorKind, ErrorType, Operation, SpiDevice};
 use std::rc::Rc;
 
-/// Microseconds of an octet at 8 MHz, and of the select line around an access.
-const OCTET_US: u64 = 1;
+/// Microseconds of the select line around an access.
 const SELECT_US: u64 = 1;
 
 /// The bus of the chip.
@@ -50,7 +49,7 @@ impl SpiDevice for Bus {
                 other => panic!("the model has no {other:?}"),
             }
         }
-        let until = chip.now() + octets as u64 * OCTET_US + SELECT_US;
+        let until = chip.now() + octets as u64 * chip.octet_us + SELECT_US;
         chip.advance(until);
         let is_broken = chip.bus_errors > 0;
         if is_broken {

@@ -34,7 +34,7 @@ impl Chip {
     }
 
     fn back_off(&mut self) {
-        let periods = u64::from(self.random.bits(self.transaction.exponent));
+        let periods = u64::from(self.backoff.bits(self.transaction.exponent));
         self.activity = Activity::Backoff { until: self.now + periods * time::BACKOFF };
     }
 
