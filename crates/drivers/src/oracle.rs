@@ -6,7 +6,7 @@ use crate::frame::Frame;
 use crate::rules::{Rule, Violation};
 use kinglet_radio::{
     ACK_NOTICED, ACK_PSDU, ACK_WAIT, Access, Ack, CCA, Channel, Event, Filter, MAX_PSDU, OCTET,
-    SHR_PHR, SIFS, Start, TURNAROUND, air_time, time_limit,
+    SHR_PHR, SIFS, SYMBOL, Start, TURNAROUND, air_time, time_limit,
 };
 use kinglet_time::{Duration, Instant};
 
@@ -21,8 +21,8 @@ const DUE: Duration = Duration::from_millis(4);
 const FILTERED: u32 = 24;
 /// Shortest time between two frames of which a radio with a single buffer receives both.
 const APART: Duration = Duration::from_micros(1_500);
-/// Accuracy of the times of SFDs: two symbols.
-const ACCURACY: Duration = Duration::from_micros(32);
+/// Accuracy of the times of SFDs.
+const ACCURACY: Duration = SYMBOL;
 /// Accuracy of the turnaround of acknowledgements: a symbol (IEEE 802.15.4-2015, 6.2.4: 12
 /// symbols).
 const ACK_ACCURACY: Duration = Duration::from_micros(16);

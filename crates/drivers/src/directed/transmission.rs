@@ -101,6 +101,19 @@ impl<B: Bench> Kit<'_, B> {
         (shortest, longest)
     }
 
+    /// Returns the longest time that CSMA-CA takes on a busy channel.
+    fn measure_busy(&mut self, params: CsmaParams) -> Duration {
+        let mut longest = Duration::ZERO;
+        for _ in 0..12 {
+            let from = self.now();
+            self.disturb(CHANNEL, from, from + us(60_000));
+            self.send(Outgoing { access: Access::Csma(params), ..PLAIN });
+            longest = longest.max(self.now() - from);
+            self.run_until(from + us(62_000));
+        }
+        longest
+    }
+
     pub(super) fn backoff(&mut self) {
         if !self.has(Capabilities::CSMA) {
             return;
@@ -111,17 +124,12 @@ impl<B: Bench> Kit<'_, B> {
         let (shortest, longest) = self.measure_backoff(5);
         let random = shortest.saturating_add(2_000) < longest && longest < 11_500;
         self.require(random, Rule::Access, "the backoff does not follow its exponent");
-        // The exponent grows with each busy assessment: 6 assessments take 9 ms on average.
-        let params = CsmaParams { min_be: 0, max_be: 5, max_backoffs: 5 };
-        let mut longest = Duration::ZERO;
-        for _ in 0..12 {
-            let from = self.now();
-            self.disturb(CHANNEL, from, from + us(40_000));
-            self.send(Outgoing { access: Access::Csma(params), ..PLAIN });
-            longest = longest.max(self.now() - from);
-            self.run_until(from + us(42_000));
-        }
+        // The exponent grows with each busy assessment: 6 assessments take 9 ms on average, and at
+        // most 14 ms if it does not grow beyond 3.
+        let longest = self.measure_busy(CsmaParams { min_be: 0, max_be: 5, max_backoffs: 5 });
         self.require(longest > us(6_000), Rule::Access, "the backoff exponent does not grow");
+        let longest = self.measure_busy(CsmaParams { min_be: 3, max_be: 3, max_backoffs: 5 });
+        self.require(longest < us(18_000), Rule::Access, "the backoff exponent has no limit");
         // A chip may begin with the same random number whenever it wakes.
         self.off();
         self.pause();
