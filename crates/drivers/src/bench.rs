@@ -40,6 +40,10 @@ pub struct Answer {
     pub pending: bool,
     /// Their delay in addition to the turnaround time.
     pub late: Duration,
+    /// They are another frame's, by their sequence number.
+    pub is_strange: bool,
+    /// They have a correct FCS.
+    pub intact: bool,
 }
 
 /// Fault of the chip or of the lines to it.

@@ -34,6 +34,8 @@ pub(crate) struct Header {
     pub(crate) pan: u16,
     pub(crate) to: To,
     pub(crate) from: u16,
+    /// The source has no PAN identifier of its own (PAN ID Compression).
+    pub(crate) is_compressed: bool,
 }
 
 /// Octets of a frame.
@@ -51,8 +53,8 @@ impl Frame {
             Kind::Data => 1,
             Kind::DataRequest | Kind::Command => 3,
         };
-        // PAN ID compression; frame version 2006.
-        frame.push(kind | u8::from(header.ack) << 5 | 1 << 6);
+        // Frame version 2006.
+        frame.push(kind | u8::from(header.ack) << 5 | u8::from(header.is_compressed) << 6);
         let mode = match header.to {
             To::Short(_) => 2,
             To::Extended(_) => 3,
@@ -63,6 +65,9 @@ impl Frame {
         match header.to {
             To::Short(address) => frame.extend(&address.to_le_bytes()),
             To::Extended(address) => address.iter().rev().for_each(|octet| frame.push(*octet)),
+        }
+        if !header.is_compressed {
+            frame.extend(&header.pan.to_le_bytes());
         }
         frame.extend(&header.from.to_le_bytes());
         match header.kind {

@@ -21,6 +21,9 @@ const EVENTS: usize = 8;
 pub(crate) const FILTER: Filter =
     Filter { pan_id: 0x4b47, short: 0x0102, extended: [0x1a, 0, 0, 0, 0, 0, 1, 2] };
 pub(crate) const PEER: u16 = 0x0304;
+/// A usual acknowledgement.
+pub(crate) const ACKNOWLEDGED: Answer =
+    Answer { pending: false, late: Duration::ZERO, is_strange: false, intact: true };
 
 /// Properties of the radio under test that its driver does not declare.
 #[derive(Clone, Copy, Debug)]
@@ -174,6 +177,7 @@ impl<'b, B: Bench> Kit<'b, B> {
             pan: FILTER.pan_id,
             to: To::Short(PEER),
             from: FILTER.short,
+            is_compressed: true,
         };
         Frame::new(&header, outgoing.len, &mut self.random)
     }
@@ -189,7 +193,9 @@ impl<'b, B: Bench> Kit<'b, B> {
     pub(crate) fn frame_from_peer(&mut self, kind: Kind, ack: bool, to: To, len: usize) -> Frame {
         self.sequence = self.sequence.wrapping_add(1);
         let (sequence, pan) = (self.sequence, self.oracle.filter.pan_id);
-        Frame::new(&Header { kind, ack, sequence, pan, to, from: PEER }, len, &mut self.random)
+        let is_compressed = self.random.bits(1) == 0;
+        let header = Header { kind, ack, sequence, pan, to, from: PEER, is_compressed };
+        Frame::new(&header, len, &mut self.random)
     }
 
     pub(crate) fn put_signal(&mut self, heard: Heard) {
@@ -204,7 +210,7 @@ impl<'b, B: Bench> Kit<'b, B> {
     pub(crate) fn disturb(&mut self, channel: Channel, from: Instant, until: Instant) {
         const DBM: i8 = -50;
         self.bench.disturb(channel, from, until, DBM);
-        self.oracle.note_noise(Noise { channel, from, until, dbm: DBM });
+        self.oracle.note_noise(Noise { channel, from, until, dbm: DBM, is_answer: false });
     }
 
     /// Causes a fault, whose effects are excused until `until`; returns whether the bench can.

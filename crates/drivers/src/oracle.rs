@@ -129,6 +129,8 @@ pub(crate) struct Noise {
     pub(crate) from: Instant,
     pub(crate) until: Instant,
     pub(crate) dbm: i8,
+    /// It is an acknowledgement of the other end.
+    pub(crate) is_answer: bool,
 }
 
 /// Frames of the other end that are remembered.
@@ -436,7 +438,8 @@ impl Oracle {
         if let Some(answer) = submitted.answer.filter(|_| frame.requests_ack()) {
             let from = end_of(sent.sfd, frame) + TURNAROUND + answer.late;
             let until = from + air_time(ACK_PSDU);
-            self.note_noise(Noise { channel: sent.channel, from, until, dbm: i8::MIN });
+            let (channel, dbm) = (sent.channel, i8::MIN);
+            self.note_noise(Noise { channel, from, until, dbm, is_answer: true });
         }
     }
 
@@ -577,11 +580,15 @@ impl Oracle {
 
     fn judge_ack(&mut self, now: Instant, job: &Job, ack: Ack) {
         let near = |heard: &Heard| heard.channel == job.channel && heard.end() > job.at;
-        let disturbed = self.heard.iter().flatten().any(near)
-            || self.noises_on(job.channel).any(|noise| noise.until > job.at);
+        // Its own acknowledgement does not disturb, but that of an earlier frame may.
+        let sent = job.sent.map_or(Instant::ZERO, |sent| sent.sfd);
+        let disturbs =
+            |noise: &Noise| noise.until > job.at && !(noise.is_answer && noise.from > sent);
+        let disturbed =
+            self.heard.iter().flatten().any(near) || self.noises_on(job.channel).any(disturbs);
         let expected = match job.answer {
             _ if !job.ack => Ack::NotAwaited,
-            Some(Answer { pending, late: Duration::ZERO }) => {
+            Some(Answer { pending, late: Duration::ZERO, is_strange: false, intact: true }) => {
                 Ack::Received { frame_pending: pending }
             }
             _ => Ack::Missing,

@@ -2,7 +2,7 @@
 
 use crate::bench::{Answer, Bench, Fault};
 use crate::frame::{Frame, Header, Kind, To};
-use crate::kit::{FILTER, Kit, Outgoing, PEER, RECOVERY, Setup};
+use crate::kit::{ACKNOWLEDGED, FILTER, Kit, Outgoing, PEER, RECOVERY, Setup};
 use crate::oracle::Heard;
 use crate::rules::Violation;
 use kinglet_radio::{Access, Capabilities, Channel, CsmaParams, Filter, Start};
@@ -113,6 +113,7 @@ impl<B: Bench> Kit<'_, B> {
             pan: if self.one_in(8) { filter.pan_id ^ 1 } else { filter.pan_id },
             to,
             from: PEER,
+            is_compressed: !self.one_in(4),
         };
         let len = self.random_len();
         Frame::new(&header, len, &mut self.random)
@@ -129,9 +130,9 @@ impl<B: Bench> Kit<'_, B> {
         if self.oracle.job.is_none() {
             let answer = match self.random.bits(2) {
                 0 => None,
-                1 => Some(Answer { pending: true, late: Duration::ZERO }),
-                2 => Some(Answer { pending: false, late: Duration::ZERO }),
-                _ => Some(Answer { pending: false, late: Duration::from_millis(1) }),
+                1 => Some(Answer { pending: true, ..ACKNOWLEDGED }),
+                2 => Some(ACKNOWLEDGED),
+                _ => Some(Answer { late: Duration::from_millis(1), ..ACKNOWLEDGED }),
             };
             self.set_answer(answer);
         }

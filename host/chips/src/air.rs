@@ -63,6 +63,8 @@ pub(crate) struct Answer {
     pub(crate) pending: bool,
     /// In addition to the turnaround time.
     pub(crate) late_us: u64,
+    pub(crate) is_strange: bool,
+    pub(crate) intact: bool,
 }
 
 /// The air.
@@ -99,7 +101,9 @@ impl Air {
     pub(crate) fn note_sent(&mut self, sent: Sent, end: u64) {
         let requests = sent.whole && sent.psdu.len() > 5 && sent.psdu[0] & 0x20 != 0;
         if let Some(answer) = self.answer.filter(|_| requests) {
-            let acknowledgement = with_fcs(&[2 | u8::from(answer.pending) << 4, 0, sent.psdu[2]]);
+            let sequence = sent.psdu[2] ^ u8::from(answer.is_strange);
+            let mut acknowledgement = with_fcs(&[2 | u8::from(answer.pending) << 4, 0, sequence]);
+            acknowledgement[4] ^= u8::from(!answer.intact);
             self.put(Signal {
                 preamble_at: end + TURNAROUND_US + answer.late_us,
                 channel: sent.channel,

@@ -11,9 +11,12 @@
 mod air;
 mod at86rf233;
 mod bench;
+mod model;
+mod nrf52840;
 
 pub use at86rf233::{Bus, Chip, Failed, Interrupt, Reset, Shared, SleepTransmit};
 pub use bench::{Board, Hooks};
+pub use nrf52840::{SharedSoc, Soc};
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

@@ -4,7 +4,7 @@ mod faults;
 mod reception;
 mod transmission;
 
-use crate::bench::{Answer, Bench, Fault};
+use crate::bench::{Bench, Fault};
 use crate::frame::{Frame, Kind, To};
 use crate::kit::{FILTER, Kit, Outgoing, Setup};
 use crate::rules::Violation;
@@ -146,7 +146,6 @@ const CHANNEL: Channel = match Channel::new(15) {
 /// Time in which every change has had its effect.
 const PAUSE: Duration = Duration::from_millis(12);
 const OWN: To = To::Short(FILTER.short);
-const ACKNOWLEDGED: Answer = Answer { pending: false, late: Duration::ZERO };
 const PLAIN: Outgoing =
     Outgoing { access: Access::Immediate, channel: CHANNEL, power_dbm: 0, ack: false, len: 40 };
 

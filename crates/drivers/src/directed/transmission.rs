@@ -1,9 +1,9 @@
 //! Transmission: access, acknowledgements, schedules, resets.
 
-use super::{ACKNOWLEDGED, CHANNEL, OWN, PLAIN, us};
+use super::{CHANNEL, OWN, PLAIN, us};
 use crate::bench::{Answer, Bench};
 use crate::frame::Kind;
-use crate::kit::{Kit, Outgoing, Setup};
+use crate::kit::{ACKNOWLEDGED, Kit, Outgoing, Setup};
 use crate::rules::Rule;
 use kinglet_radio::{Access, Ack, Capabilities, Channel, CsmaParams, Event, MAX_FRAME, Start};
 use kinglet_time::Duration;
@@ -146,8 +146,10 @@ impl<B: Bench> Kit<'_, B> {
         for answer in [
             None,
             Some(ACKNOWLEDGED),
-            Some(Answer { pending: true, late: Duration::ZERO }),
-            Some(Answer { pending: false, late: us(2_000) }),
+            Some(Answer { pending: true, ..ACKNOWLEDGED }),
+            Some(Answer { late: us(2_000), ..ACKNOWLEDGED }),
+            Some(Answer { is_strange: true, ..ACKNOWLEDGED }),
+            Some(Answer { intact: false, ..ACKNOWLEDGED }),
         ] {
             self.set_answer(answer);
             for ack in [true, false] {
@@ -168,7 +170,7 @@ impl<B: Bench> Kit<'_, B> {
     }
 
     pub(super) fn returns(&mut self) {
-        self.set_answer(Some(Answer { pending: true, late: Duration::ZERO }));
+        self.set_answer(Some(Answer { pending: true, ..ACKNOWLEDGED }));
         for access in [Access::Immediate, Access::Cca] {
             let ack = self.awaits();
             self.send(Outgoing { ack, access, len: 12, ..PLAIN });

@@ -1,7 +1,7 @@
 //! The AT86RF233, register by register, as its data sheet describes it.
 //!
 //! Of the basic operating mode it has the states that lead to the extended mode. What the data
-//! sheet forbids or leaves undefined is noted as misuse ([`Chip::misuse`]).
+//! sheet forbids or leaves undefined is misuse, and breaks the rule `DataSheet` of the kit.
 
 mod pins;
 mod receive;
@@ -16,6 +16,8 @@ pub use pins::{Interrupt, Reset, SleepTransmit};
 pub use spi::{Bus, Failed};
 
 use crate::air::{Air, Sent, Signal};
+use crate::model::Model;
+use kinglet_drivers::Fault;
 use kinglet_random::Random;
 use registers::{
     CSMA_BE, IN_TRANSITION, IRQ_MASK, IRQ_MASK_MODE, IRQ_STATUS, IRQ_TRX_END, PHY_CC_CCA, RESET,
@@ -93,7 +95,7 @@ struct Transaction {
 /// The chip, the lines to it and the air around it.
 pub struct Chip {
     now: u64,
-    pub(crate) air: Air,
+    air: Air,
     registers: [u8; 64],
     state: State,
     /// Next state, and the time of the change.
@@ -172,38 +174,8 @@ impl Chip {
         Rc::new(RefCell::new(chip))
     }
 
-    /// Returns the first misuse since the last call: what the data sheet forbids.
-    pub fn misuse(&mut self) -> Option<&'static str> {
-        self.misuse.take()
-    }
-
-    /// Returns the time in microseconds.
-    pub(crate) fn now(&self) -> u64 {
-        self.now
-    }
-
-    /// Returns whether the chip is in SLEEP.
-    pub(crate) fn is_asleep(&self) -> bool {
-        self.state == State::Sleep
-    }
-
-    /// The next TRX_END does not reach the pin.
-    pub(crate) fn lose_interrupt(&mut self) {
-        self.loses_interrupt = true;
-    }
-
-    /// The next transactions on the bus fail.
-    pub(crate) fn break_bus(&mut self, transactions: u8) {
-        self.bus_errors = transactions;
-    }
-
-    /// The chip stops in its state until it is reset.
-    pub(crate) fn hang(&mut self) {
-        self.hangs = true;
-    }
-
     /// The supply voltage drops for an instant.
-    pub(crate) fn interrupt_power(&mut self) {
+    fn interrupt_power(&mut self) {
         self.abort();
         self.set_reset_values();
         self.state = State::PowerOn;
@@ -218,16 +190,6 @@ impl Chip {
         }
         self.now = self.now.max(until);
         self.air.forget(self.now);
-    }
-
-    /// Lets time pass until `until` or until the interrupt line rises, and returns the time of
-    /// that.
-    pub(crate) fn advance_to_edge(&mut self, until: u64) -> Option<u64> {
-        while self.edge.is_none() && self.now < until {
-            let next = self.next_event().map_or(until, |at| at.clamp(self.now, until));
-            self.advance(next);
-        }
-        self.edge.take()
     }
 
     fn note_misuse(&mut self, what: &'static str) {
@@ -485,5 +447,42 @@ impl Chip {
             let settle = self.between(time::CHANNEL);
             self.transition = Some((State::PllOn, self.now + settle));
         }
+    }
+}
+
+impl Model for Chip {
+    fn now(&self) -> u64 {
+        self.now
+    }
+
+    fn air(&mut self) -> &mut Air {
+        &mut self.air
+    }
+
+    fn advance_to_interrupt(&mut self, until: u64) -> Option<u64> {
+        while self.edge.is_none() && self.now < until {
+            let next = self.next_event().map_or(until, |at| at.clamp(self.now, until));
+            self.advance(next);
+        }
+        self.edge.take()
+    }
+
+    fn is_asleep(&self) -> bool {
+        self.state == State::Sleep
+    }
+
+    fn cause(&mut self, fault: Fault) -> bool {
+        match fault {
+            // The next TRX_END does not reach the pin.
+            Fault::LostInterrupt => self.loses_interrupt = true,
+            Fault::Transfer => self.bus_errors = 1,
+            Fault::Stuck => self.hangs = true,
+            Fault::PowerLoss => self.interrupt_power(),
+        }
+        true
+    }
+
+    fn misuse(&mut self) -> Option<&'static str> {
+        self.misuse.take()
     }
 }

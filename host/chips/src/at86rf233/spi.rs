@@ -49,7 +49,7 @@ impl SpiDevice for Bus {
                 other => panic!("the model has no {other:?}"),
             }
         }
-        let until = chip.now() + octets as u64 * chip.octet_us + SELECT_US;
+        let until = chip.now + octets as u64 * chip.octet_us + SELECT_US;
         chip.advance(until);
         let is_broken = chip.bus_errors > 0;
         if is_broken {

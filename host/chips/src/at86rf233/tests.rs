@@ -7,6 +7,7 @@ use super::registers::{
 };
 use super::{Bus, Chip, Reset, Shared, SleepTransmit};
 use crate::air::{Answer, SHR_US, Signal, with_fcs};
+use crate::model::Model;
 use embedded_hal::digital::OutputPin;
 use embedded_hal::spi::{Operation, SpiDevice};
 
@@ -238,8 +239,12 @@ fn a_transaction_reports_its_acknowledgement() {
     ] {
         let mut lab = Lab::new();
         lab.write(XAH_CTRL_0, 7 << 1);
-        lab.chip.borrow_mut().air.answer =
-            answer.map(|(pending, late_us)| Answer { pending, late_us });
+        lab.chip.borrow_mut().air.answer = answer.map(|(pending, late_us)| Answer {
+            pending,
+            late_us,
+            is_strange: false,
+            intact: true,
+        });
         let start = lab.send(&data);
         let end = start + 16 + air_us + wait_us + 9;
         lab.pass(end - 1 - lab.now());

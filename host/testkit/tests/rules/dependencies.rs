@@ -50,7 +50,7 @@ fn allowed(name: &str) -> Option<Vec<&'static str>> {
         // A driver, for firmware: no layer of the stack depends on it.
         "kinglet-nor" => vec![FLASH, "kinglet-time"],
         // Drivers of radios as well.
-        "kinglet-at86rf233" => vec![RADIO, "kinglet-time"],
+        "kinglet-at86rf233" | "kinglet-nrf52840" => vec![RADIO, "kinglet-time"],
         // It must not share code with a driver that it tests, nor with the models of chips.
         KIT => vec![RADIO, "kinglet-random", "kinglet-time"],
         CHIPS => vec![KIT, RADIO, "kinglet-random", "kinglet-time", "kinglet-wire"],
