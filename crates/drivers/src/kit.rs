@@ -15,6 +15,8 @@ use kinglet_time::{Duration, Instant};
 pub const CALL_LIMIT: Duration = Duration::from_millis(2);
 /// Time after which the effects of a fault are over.
 pub(crate) const RECOVERY: Duration = Duration::from_millis(300);
+/// Longer than any transmission may take (`time_limit` of the longest CSMA-CA).
+const LONGEST: Duration = Duration::from_secs(30);
 /// Events of one iteration of a main loop.
 const EVENTS: usize = 8;
 /// PAN, addresses and channel of most scenarios.
@@ -226,17 +228,7 @@ impl<'b, B: Bench> Kit<'b, B> {
     /// Lets time pass; the driver is called whenever it asks for it.
     pub(crate) fn run_until(&mut self, until: Instant) {
         while self.now() < until && self.oracle.violation.is_none() {
-            let before = self.now();
-            self.bench.wait(until);
-            if self.oracle.lag > Duration::ZERO {
-                let late = self.now() + self.random.up_to(self.oracle.lag);
-                self.bench.pass(late);
-            }
-            self.poll();
-            // A driver that asks for calls without end makes no progress otherwise.
-            if self.now() == before {
-                self.bench.pass(before + Duration::from_micros(10));
-            }
+            self.turn(until);
         }
     }
 
@@ -247,15 +239,26 @@ impl<'b, B: Bench> Kit<'b, B> {
 
     /// Lets time pass until the outstanding transmission has ended.
     pub(crate) fn finish(&mut self) -> Option<Event> {
-        const STEP: Duration = Duration::from_micros(500);
-        const STEPS: u32 = 60_000;
-        for _ in 0..STEPS {
-            if self.oracle.job.is_none() || self.oracle.violation.is_some() {
-                break;
-            }
-            self.run_for(STEP);
+        let until = self.now() + LONGEST;
+        while self.oracle.job.is_some() && self.now() < until && self.oracle.violation.is_none() {
+            self.turn(until);
         }
         self.last
+    }
+
+    /// Lets time pass until the driver asks for a call, or until `until`, and calls it.
+    fn turn(&mut self, until: Instant) {
+        let before = self.now();
+        self.bench.wait(until);
+        if self.oracle.lag > Duration::ZERO {
+            let late = self.now() + self.random.up_to(self.oracle.lag);
+            self.bench.pass(late);
+        }
+        self.poll();
+        // A driver that asks for calls without end makes no progress otherwise.
+        if self.now() == before {
+            self.bench.pass(before + Duration::from_micros(10));
+        }
     }
 
     /// Sends a frame and waits for its event.

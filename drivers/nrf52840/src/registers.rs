@@ -15,7 +15,6 @@ pub(crate) const END: u32 = 0x4000_110c;
 pub(crate) const DISABLED: u32 = 0x4000_1110;
 pub(crate) const CRCOK: u32 = 0x4000_1130;
 pub(crate) const CCABUSY: u32 = 0x4000_1148;
-pub(crate) const PHYEND: u32 = 0x4000_116c;
 pub(crate) const SHORTS: u32 = 0x4000_1200;
 pub(crate) const RADIO_INTENSET: u32 = 0x4000_1304;
 pub(crate) const PACKETPTR: u32 = 0x4000_1504;

@@ -5,7 +5,7 @@ use crate::bench::Bench;
 use crate::frame::{Kind, To};
 use crate::kit::{FILTER, Kit, Outgoing};
 use crate::rules::Rule;
-use kinglet_radio::{Channel, Filter, MAX_FRAME, SIFS, Start};
+use kinglet_radio::{Access, Capabilities, Channel, Filter, MAX_FRAME, SIFS, Start};
 use kinglet_time::{Duration, Instant};
 
 impl<B: Bench> Kit<'_, B> {
@@ -197,7 +197,14 @@ impl<B: Bench> Kit<'_, B> {
 
     /// Listens between two instants, several times.
     pub(super) fn windows(&mut self) {
-        for _ in 0..6 {
+        for round in 0..6 {
+            // A transmission that began at a time of its own may leave something armed.
+            if self.has(Capabilities::SCHEDULED) {
+                let access = if round % 2 == 0 { Access::Immediate } else { Access::Cca };
+                let start = Start::At(self.now() + us(8_000));
+                self.transmit(start, Outgoing { access, ..PLAIN });
+                self.finish();
+            }
             self.off();
             self.pause();
             self.pause();

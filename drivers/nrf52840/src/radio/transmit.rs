@@ -6,7 +6,7 @@ use crate::frame::Head;
 use crate::hardware::{Buffer, Hardware};
 use crate::registers::{
     ADDRESS, CC_ADDRESS, CC_START, CC_TIMEOUT, CCABUSY, CHENCLR, CHENSET, COMPARE_TIMEOUT, CRCOK,
-    DISABLED, END, PACKETPTR, PHYEND, POWERS_DBM, RXEN, SHORTS, START_TO_RXEN, START_TO_TXEN, TXEN,
+    DISABLED, END, PACKETPTR, POWERS_DBM, RXEN, SHORTS, START_TO_RXEN, START_TO_TXEN, TXEN,
     TXPOWER, short,
 };
 use kinglet_radio::{ACK_WAIT, Access, Ack, CCA, Event, FCS_LEN, OCTET, SHR_PHR, Start};
@@ -87,7 +87,6 @@ impl<H: Hardware> Nrf52840<H> {
         if self.take(CCABUSY) {
             return self.finish(Event::ChannelBusy);
         }
-        self.take(PHYEND);
         let sfd = self.captured(now, CC_ADDRESS);
         let frame = self.outgoing.get(..job.len.into()).unwrap_or_default();
         if !job.ack || !Head::new(frame).requests_ack() {
