@@ -44,6 +44,8 @@ pub struct Answer {
     pub is_strange: bool,
     /// They have a correct FCS.
     pub intact: bool,
+    /// An acknowledgement of another frame begins 40 us after the frame, before them.
+    pub is_second: bool,
 }
 
 /// Fault of the chip or of the lines to it.

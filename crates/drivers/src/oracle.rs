@@ -23,6 +23,10 @@ const FILTERED: u32 = 24;
 const APART: Duration = Duration::from_micros(1_500);
 /// Accuracy of the times of SFDs.
 const ACCURACY: Duration = SYMBOL;
+/// Delay of an acknowledgement that still ends within macAckWaitDuration, with a margin.
+const LATEST: Duration = Duration::from_micros(
+    ACK_WAIT.as_micros() - TURNAROUND.as_micros() - air_time(ACK_PSDU).as_micros() - 20,
+);
 /// Accuracy of the turnaround of acknowledgements: a symbol (IEEE 802.15.4-2015, 6.2.4: 12
 /// symbols).
 const ACK_ACCURACY: Duration = Duration::from_micros(16);
@@ -151,6 +155,8 @@ pub(crate) struct Oracle {
     pub(crate) mode: Mode,
     /// Time at which the mode becomes `Off` by itself.
     window_end: Option<Instant>,
+    /// Time at which the mode begins, if the radio keeps schedules.
+    window_begin: Instant,
     /// Time from which the mode certainly has its effect, unless a transmission is outstanding.
     settled: Instant,
     pub(crate) job: Option<Job>,
@@ -180,6 +186,7 @@ impl Oracle {
             pending_at: Instant::ZERO,
             mode: Mode::Off,
             window_end: None,
+            window_begin: Instant::ZERO,
             settled: Instant::ZERO,
             job: None,
             heard: [None; FRAMES],
@@ -229,7 +236,7 @@ impl Oracle {
     }
 
     pub(crate) fn note_mode(&mut self, now: Instant, mode: Mode) {
-        self.window_end = None;
+        (self.window_end, self.window_begin) = (None, Instant::ZERO);
         if mode != self.mode {
             self.freeze(now);
             self.settle_from(now);
@@ -240,6 +247,7 @@ impl Oracle {
     /// Notes that the mode lasts from `from`, on time if the radio keeps schedules, to `until`.
     pub(crate) fn note_window(&mut self, from: Instant, until: Instant, is_scheduled: bool) {
         self.window_end = Some(until);
+        self.window_begin = if is_scheduled { from } else { Instant::ZERO };
         self.settled = if is_scheduled { from } else { from + self.settle() };
     }
 
@@ -354,7 +362,9 @@ impl Oracle {
         }
         for index in 0..FRAMES {
             let Some(slot) = self.heard.get_mut(index) else { continue };
-            let due = |heard: &Heard| heard.end() + DUE + self.lag * 2 <= now;
+            // After a fault a report may be late.
+            let late = if now < self.excused_until { DUE * 100 } else { DUE };
+            let due = |heard: &Heard| heard.end() + late + self.lag * 2 <= now;
             if let Some(heard) = slot.take_if(|heard| due(heard)) {
                 self.judge_heard(now, &heard);
             }
@@ -514,7 +524,12 @@ impl Oracle {
                     None if !self.is_excused(now) => {
                         self.fail(Rule::Truth, now, "the frame was not on the air");
                     }
-                    Some(sent) if far(sent.sfd, sfd) && !self.is_excused(now) => {
+                    // A radio may derive the time from that of the acknowledgement.
+                    Some(sent)
+                        if far(sent.sfd, sfd)
+                            && !self.is_excused(now)
+                            && job.answer.is_none_or(|answer| answer.late == Duration::ZERO) =>
+                    {
                         self.fail(Rule::TimeOfSent, now, "the time of the SFD is wrong");
                     }
                     _ => {}
@@ -588,7 +603,9 @@ impl Oracle {
             self.heard.iter().flatten().any(near) || self.noises_on(job.channel).any(disturbs);
         let expected = match job.answer {
             _ if !job.ack => Ack::NotAwaited,
-            Some(Answer { pending, late: Duration::ZERO, is_strange: false, intact: true }) => {
+            Some(Answer { pending, late, is_strange: false, intact: true, .. })
+                if late < LATEST =>
+            {
                 Ack::Received { frame_pending: pending }
             }
             _ => Ack::Missing,
@@ -625,6 +642,9 @@ impl Oracle {
         };
         if !heard.intact || elsewhere || !self.may_pass(&heard) {
             self.fail(Rule::NothingElse, now, "a frame that must not be reported was");
+        }
+        if heard.sfd < self.window_begin {
+            self.fail(Rule::Schedule, now, "a frame was received before its window");
         }
         if far(heard.sfd, sfd) && !self.is_excused(now) {
             self.fail(Rule::TimeOfReceived, now, "the time of the SFD is wrong");

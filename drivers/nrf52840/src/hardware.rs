@@ -1,15 +1,15 @@
 //! Access to registers and to the buffers of EasyDMA: the part that a model replaces.
 
-/// A buffer in RAM that the radio reads or writes by itself: PHR and PSDU, 128 octets.
+/// A buffer in RAM that the radio reads or writes by itself: PHR and PSDU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Buffer {
-    /// The frame to send.
+    /// The frame to send, 128 octets.
     Outgoing,
-    /// An acknowledgement to send.
+    /// An acknowledgement to send, six octets.
     Acknowledgement,
-    /// A received frame.
+    /// A received frame, 128 octets.
     First,
-    /// Another received frame.
+    /// Another received frame, 128 octets.
     Second,
 }
 

@@ -3,13 +3,14 @@
 use crate::hardware::{Buffer, Hardware};
 use core::ptr;
 
-/// Octets of a buffer: PHR and PSDU.
+/// Octets of a buffer: PHR and PSDU. That of acknowledgements is shorter, and comes last.
 const BUFFER: usize = 128;
+const SIZE: usize = 3 * BUFFER + 8;
 /// Addresses of the peripherals CLOCK to PPI.
 const PERIPHERALS: core::ops::Range<u32> = 0x4000_0000..0x4002_0000;
 
 /// Memory of the buffers, in RAM.
-pub type Buffers = [[u8; BUFFER]; 4];
+pub type Buffers = [u8; SIZE];
 
 /// Registers and buffers of the chip on which this runs.
 #[derive(Debug)]
@@ -32,10 +33,16 @@ impl Mmio {
         Mmio { buffers: ptr::from_mut(buffers) }
     }
 
-    /// Returns the address of an octet of a buffer; one beyond its end is the last one.
+    /// Returns the address of an octet of a buffer; one beyond the end of all is the last one.
     fn octet(&self, buffer: Buffer, at: usize) -> *mut u8 {
-        let offset = (buffer as usize).saturating_mul(BUFFER).saturating_add(at.min(BUFFER - 1));
-        // SAFETY: the offset is less than the size of the buffers, as `at` is limited.
+        let first = match buffer {
+            Buffer::Outgoing => 0,
+            Buffer::First => BUFFER,
+            Buffer::Second => 2 * BUFFER,
+            Buffer::Acknowledgement => 3 * BUFFER,
+        };
+        let offset = usize::saturating_add(first, at).min(SIZE - 1);
+        // SAFETY: the offset is less than the size of the buffers.
         unsafe { self.buffers.cast::<u8>().add(offset) }
     }
 }

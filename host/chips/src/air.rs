@@ -65,6 +65,8 @@ pub(crate) struct Answer {
     pub(crate) late_us: u64,
     pub(crate) is_strange: bool,
     pub(crate) intact: bool,
+    /// An acknowledgement of another frame comes first.
+    pub(crate) is_second: bool,
 }
 
 /// The air.
@@ -104,6 +106,12 @@ impl Air {
             let sequence = sent.psdu[2] ^ u8::from(answer.is_strange);
             let mut acknowledgement = with_fcs(&[2 | u8::from(answer.pending) << 4, 0, sequence]);
             acknowledgement[4] ^= u8::from(!answer.intact);
+            if answer.is_second {
+                const FIRST_US: u64 = 40;
+                let psdu = with_fcs(&[2, 0, !sequence]);
+                let (preamble_at, channel) = (end + FIRST_US, sent.channel);
+                self.put(Signal { preamble_at, channel, psdu, rssi_dbm: -60 });
+            }
             self.put(Signal {
                 preamble_at: end + TURNAROUND_US + answer.late_us,
                 channel: sent.channel,

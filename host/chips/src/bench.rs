@@ -94,6 +94,7 @@ impl<D: Driver> Bench for Board<D> {
             late_us: answer.late.as_micros(),
             is_strange: answer.is_strange,
             intact: answer.intact,
+            is_second: answer.is_second,
         });
     }
 

@@ -150,6 +150,8 @@ impl<B: Bench> Kit<'_, B> {
             Some(Answer { late: us(2_000), ..ACKNOWLEDGED }),
             Some(Answer { is_strange: true, ..ACKNOWLEDGED }),
             Some(Answer { intact: false, ..ACKNOWLEDGED }),
+            Some(Answer { late: us(250), ..ACKNOWLEDGED }),
+            Some(Answer { late: us(250), is_second: true, ..ACKNOWLEDGED }),
         ] {
             self.set_answer(answer);
             for ack in [true, false] {

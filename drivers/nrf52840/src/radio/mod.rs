@@ -3,6 +3,7 @@
 mod listen;
 mod transmit;
 
+use crate::frame::Head;
 use crate::hardware::{Buffer, Hardware};
 use crate::registers::{
     ADDRESS, CAPTURE_NOW, CC_NOW, CCABUSY, CHENCLR, CHENSET, CLOCK_INTENSET, COMPARE_TIMEOUT,
@@ -12,7 +13,8 @@ use crate::registers::{
     TIMER_STOP, TIMES,
 };
 use kinglet_radio::{
-    Access, Ack, Busy, Capabilities, Channel, Command, Driver, Event, Filter, MAX_FRAME, Start,
+    Access, Ack, Busy, Capabilities, Channel, Command, Driver, Event, FCS_LEN, Filter, MAX_FRAME,
+    Start,
 };
 use kinglet_time::{Duration, Instant, earliest};
 
@@ -67,6 +69,9 @@ struct Job {
     power_dbm: i8,
     ack: bool,
     len: u8,
+    /// Of the frame, which is in its buffer.
+    requests_ack: bool,
+    sequence: u8,
 }
 
 /// A received frame in its buffer.
@@ -87,7 +92,6 @@ pub struct Nrf52840<H> {
     pending: [Option<u16>; PENDING],
     tuned: Option<Channel>,
     job: Option<Job>,
-    outgoing: [u8; MAX_FRAME],
     /// The older frame first.
     received: [Option<Received>; 2],
     ended: Option<Event>,
@@ -107,7 +111,6 @@ impl<H: Hardware> Nrf52840<H> {
             pending: [None; PENDING],
             tuned: None,
             job: None,
-            outgoing: [0; MAX_FRAME],
             received: [None; 2],
             ended: None,
             spaced_until: Instant::ZERO,
@@ -295,14 +298,13 @@ impl<H: Hardware> Nrf52840<H> {
             return Err(Busy);
         }
         let is_late = self.begin_of(&job).is_some_and(|at| at <= now);
-        let room = self.outgoing.get_mut(..frame.len()).filter(|room| !room.is_empty());
-        match room {
-            Some(room) if !is_late => {
-                room.copy_from_slice(frame);
-                self.job = Some(job);
-            }
-            _ => self.ended = Some(Event::Missed),
+        if is_late || frame.is_empty() || frame.len() > MAX_FRAME {
+            self.ended = Some(Event::Missed);
+            return Ok(());
         }
+        let psdu_len = job.len.saturating_add(FCS_LEN as u8);
+        self.hardware.load(Buffer::Outgoing, psdu_len, frame);
+        self.job = Some(job);
         Ok(())
     }
 
@@ -347,8 +349,10 @@ impl<H: Hardware> Driver for Nrf52840<H> {
                 self.mode = Mode::Receive { from, until, channel };
             }
             Command::Transmit { start, access, channel, power_dbm, ack } => {
-                let len = frame.len() as u8;
-                let job = Job { start, access, channel, power_dbm, ack, len };
+                let (head, len) = (Head::new(frame), frame.len() as u8);
+                let (requests_ack, sequence) = (head.requests_ack(), head.sequence());
+                let job =
+                    Job { start, access, channel, power_dbm, ack, len, requests_ack, sequence };
                 self.handle_transmit(now, job, frame)?;
             }
             Command::Pending { short, pending } => self.set_pending(short, pending),

@@ -48,9 +48,6 @@ impl<H: Hardware> Nrf52840<H> {
         self.tune(job.channel);
         let power = POWERS_DBM.iter().min_by_key(|power| power.abs_diff(job.power_dbm));
         self.hardware.write(TXPOWER, u32::from(power.copied().unwrap_or_default() as u8));
-        let psdu_len = job.len.saturating_add(FCS_LEN as u8);
-        let frame = self.outgoing.get(..job.len.into()).unwrap_or_default();
-        self.hardware.load(Buffer::Outgoing, psdu_len, frame);
         let address = self.hardware.address(Buffer::Outgoing);
         self.hardware.write(PACKETPTR, address);
         let send = short::TXREADY_START | short::PHYEND_DISABLE;
@@ -88,8 +85,7 @@ impl<H: Hardware> Nrf52840<H> {
             return self.finish(Event::ChannelBusy);
         }
         let sfd = self.captured(now, CC_ADDRESS);
-        let frame = self.outgoing.get(..job.len.into()).unwrap_or_default();
-        if !job.ack || !Head::new(frame).requests_ack() {
+        if !job.ack || !job.requests_ack {
             return self.finish(Event::Transmitted { sfd, ack: not_awaited(job.ack) });
         }
         let psdu_len = u32::from(job.len).saturating_add(FCS_LEN as u32);
@@ -138,8 +134,8 @@ impl<H: Hardware> Nrf52840<H> {
         let mut octets = [0; 3];
         self.hardware.unload(from, 0, &mut octets);
         let (sequence, pending) = Head::new(&octets).acknowledgement()?;
-        let frame = Head::new(&self.outgoing);
-        (len == 3 && sequence == frame.sequence()).then_some(pending)
+        let is_awaited = self.job.is_some_and(|job| job.sequence == sequence);
+        (len == 3 && is_awaited).then_some(pending)
     }
 
     pub(super) fn end_ack_wait(&mut self, now: Instant, sfd: Instant) -> bool {

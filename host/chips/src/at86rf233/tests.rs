@@ -244,6 +244,7 @@ fn a_transaction_reports_its_acknowledgement() {
             late_us,
             is_strange: false,
             intact: true,
+            is_second: false,
         });
         let start = lab.send(&data);
         let end = start + 16 + air_us + wait_us + 9;
