@@ -6,6 +6,9 @@
 mod air;
 mod registers;
 
+#[cfg(test)]
+mod tests;
+
 use crate::air::{Air, Sent, Signal};
 use crate::model::Model;
 use registers::{RAM, clock, ppi, radio, timer};

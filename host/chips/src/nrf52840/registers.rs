@@ -1,8 +1,9 @@
 //! Registers of the peripherals that a driver of the radio uses, and their times.
 //!
-//! *PS*: nRF52840 product specification 1.1, in the chapter of the peripheral. *nrf-802154*:
-//! Nordic's driver (`nrf_802154_trx.c`, `nrf_802154_peripherals.h`), where the specification has no
-//! figure or was not available.
+//! *PS*: nRF52840 product specification, in the chapter of the peripheral. Its whole text was not
+//! available: addresses, bits and states are those of published headers of the chip (RIOT,
+//! nrf-802154). *nrf-802154*: Nordic's driver, version 1 (`nrf_802154_trx.c`,
+//! `nrf_802154_peripherals.h`, `nrf_802154_const.h`).
 
 /// CLOCK (PS, CLOCK).
 pub(crate) mod clock {
@@ -74,7 +75,8 @@ pub(crate) mod radio {
         [(MODE, 15), (PCNF0, 8 | 3 << 24 | 1 << 26), (CRCCNF, 2 | 2 << 8), (CRCPOLY, 0x0001_1021)];
     /// Ramp-up with and without fast ramp-up (PS, tTXEN and tRXEN; nrf-802154, TXRU_TIME).
     pub(crate) const RAMP_US: (u64, u64) = (40, 130);
-    /// Ramp-down of receiver and transmitter (PS, tRXDIS and tTXDIS, rounded up).
+    /// Ramp-down of receiver and transmitter: up to 6 us in nrf-802154, and 21 us as the worse case
+    /// for the transmitter.
     pub(crate) const RAMP_DOWN_US: (u64, u64) = (1, 21);
     /// Delay of the END event of a received frame (nrf-802154, EVENT_LAT).
     pub(crate) const END_LATENCY_US: u64 = 23;
@@ -84,7 +86,7 @@ pub(crate) mod radio {
     pub(crate) const ED_OFFSET_DBM: i16 = -93;
     /// Sensitivity (OTNS; the sheet's text was not available).
     pub(crate) const SENSITIVITY_DBM: i8 = -100;
-    /// RADIO.POWER resets the peripheral when it is switched off and on.
+    /// Spacing of the channels.
     pub(crate) const CHANNEL_MHZ: u32 = 5;
 }
 
