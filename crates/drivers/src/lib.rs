@@ -7,6 +7,13 @@
 //! A function that the radio does not declare ([`Capabilities`](kinglet_radio::Capabilities)) is
 //! not asked of it.
 //!
+//! # A bench with two boards
+//!
+//! One board has the radio under test with its driver, the other one is the rest of [`Bench`]: it
+//! sends at given times, records what it receives, and acknowledges. Both need a common clock, such
+//! as an edge on a wire at the start. [`Bench::cause`], [`Bench::is_asleep`] and [`Bench::misuse`]
+//! may answer that they cannot. The kit needs 8 kB of RAM.
+//!
 //! # Kinds of faults that it finds
 //!
 //! * An event is missing, repeated, or of an earlier command: [`Rule::OneEvent`],

@@ -255,6 +255,8 @@ impl<B: Bench> Kit<'_, B> {
                     let past = missed || ahead > 0;
                     self.require(past, Rule::Schedule, "a frame of the past was not missed");
                     self.pause();
+                    // What started the frame does not start anything else.
+                    self.hear_data(OWN);
                 }
             }
         }
