@@ -62,6 +62,8 @@ pub(crate) struct Heard {
     pub(crate) intact: bool,
     pub(crate) rssi_dbm: i8,
     expect: Expect,
+    /// It passes the filter that the radio had at its end.
+    passes: bool,
     /// The radio has reported it, and how: as acknowledged or not.
     reported: Option<bool>,
     acked: bool,
@@ -75,8 +77,17 @@ impl Heard {
         intact: bool,
         rssi_dbm: i8,
     ) -> Heard {
-        let expect = Expect::Open;
-        Heard { sfd, channel, frame, intact, rssi_dbm, expect, reported: None, acked: false }
+        Heard {
+            sfd,
+            channel,
+            frame,
+            intact,
+            rssi_dbm,
+            expect: Expect::Open,
+            passes: false,
+            reported: None,
+            acked: false,
+        }
     }
 
     fn preamble(&self) -> Instant {
@@ -150,6 +161,8 @@ pub(crate) struct Oracle {
     /// Filter before the last change, and the time of that.
     former_filter: Filter,
     filter_at: Instant,
+    /// Until then, several changes follow each other.
+    filters_until: Instant,
     pending: bool,
     pending_at: Instant,
     pub(crate) mode: Mode,
@@ -182,6 +195,7 @@ impl Oracle {
             filter,
             former_filter: filter,
             filter_at: Instant::ZERO,
+            filters_until: Instant::ZERO,
             pending: false,
             pending_at: Instant::ZERO,
             mode: Mode::Off,
@@ -227,6 +241,15 @@ impl Oracle {
 
     pub(crate) fn note_filter(&mut self, now: Instant, filter: Filter) {
         self.freeze(now);
+        // A frame that is being received may be judged by either.
+        for heard in self.heard.iter_mut().flatten().filter(|heard| heard.end() > now) {
+            if heard.preamble() < now {
+                heard.expect = Expect::May;
+            }
+        }
+        if now < self.filter_at + self.settle() {
+            self.filters_until = now + self.settle();
+        }
         (self.former_filter, self.filter, self.filter_at) = (self.filter, filter, now);
         self.settle_from(now);
     }
@@ -335,6 +358,7 @@ impl Oracle {
             if heard.expect == Expect::Open && heard.preamble() < now {
                 let rule = Rule::ReceptionFirst;
                 let must = begun && listens && !busy;
+                heard.passes = heard.frame.passes(&self.filter);
                 heard.expect = if must { Expect::Must(rule) } else { Expect::May };
             }
         }
@@ -357,6 +381,7 @@ impl Oracle {
             if heard.expect == Expect::Open && heard.end() <= now {
                 let listens = mode == Mode::Receive(heard.channel) && settled <= heard.preamble();
                 let must = listens && !busy;
+                heard.passes = heard.frame.passes(&self.filter);
                 heard.expect = if must { Expect::Must(Rule::Reception) } else { Expect::May };
             }
         }
@@ -375,7 +400,7 @@ impl Oracle {
         if self.is_excused(heard.end()) {
             return;
         }
-        let passes = heard.intact && (!self.auto_ack || heard.frame.passes(&self.filter));
+        let passes = heard.intact && (!self.auto_ack || heard.passes);
         let requests = self.auto_ack && heard.frame.requests_ack();
         match heard.expect {
             Expect::Must(rule) if passes && heard.reported.is_none() => {
@@ -401,7 +426,10 @@ impl Oracle {
     fn may_pass(&self, heard: &Heard) -> bool {
         let recently = heard.preamble() < self.filter_at + self.settle();
         let passes = |filter: &Filter| heard.frame.passes(filter);
-        !self.auto_ack || passes(&self.filter) || recently && passes(&self.former_filter)
+        !self.auto_ack
+            || passes(&self.filter)
+            || recently && passes(&self.former_filter)
+            || heard.preamble() < self.filters_until
     }
 
     /// Handles a frame that the radio has put on the air.
@@ -626,7 +654,13 @@ impl Oracle {
     ) {
         let same = |heard: &Heard| heard.frame.octets() == octets && heard.sfd <= now;
         let fresh = |heard: &&mut Heard| same(heard) && heard.reported.is_none();
-        let Some(heard) = self.heard.iter_mut().flatten().find(fresh) else {
+        // Short frames may be equal.
+        let distance = |heard: &&mut Heard| {
+            let apart = heard.sfd.as_micros().abs_diff(sfd.as_micros());
+            (apart, heard.sfd)
+        };
+        let nearest = self.heard.iter_mut().flatten().filter(fresh).min_by_key(distance);
+        let Some(heard) = nearest else {
             let twice = self.heard.iter().flatten().any(same);
             let detail =
                 if twice { "a frame was reported twice" } else { "there was no such frame" };

@@ -35,8 +35,8 @@ enum Phase {
     Off,
     /// /RST is low, until then; `None` before the first call after its falling edge.
     Reset { until: Option<Instant> },
-    /// TRX_OFF is expected; after a reset, everything has to be configured.
-    Starting { give_up: Instant, after_reset: bool },
+    /// TRX_OFF is expected.
+    Starting { give_up: Instant, from: Origin },
     /// In TRX_OFF.
     Idle,
     /// In SLEEP.
@@ -57,8 +57,18 @@ enum Phase {
     Stopped { until: Option<Instant> },
     /// The frame is loaded, TX_ARET_ON expected.
     Loaded { give_up: Instant },
-    /// The transmission has been started.
-    Sending { began: Instant, check_at: Instant },
+    /// The transmission has been started; the state says that it is over, or not yet.
+    Sending { began: Instant, check_at: Instant, is_over: bool },
+}
+
+/// State before TRX_OFF.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Origin {
+    Sleep,
+    /// Everything has to be configured.
+    Reset,
+    /// The same, and TRX_OFF had to be commanded.
+    PowerOn,
 }
 
 /// Mode that the MAC submitted last.
@@ -235,7 +245,7 @@ impl<S: SpiDevice, R: OutputPin, T: OutputPin, I: InputPin> At86rf233<S, R, T, I
                 Ok(Step::Wait(now + pause))
             }
             Phase::Reset { until: Some(until) } => self.end_reset(now, until),
-            Phase::Starting { give_up, after_reset } => self.start(now, give_up, after_reset),
+            Phase::Starting { give_up, from } => self.start(now, give_up, from),
             Phase::Idle => self.leave_idle(now),
             Phase::Asleep => self.wake(now),
             Phase::Locking { give_up } => self.lock(now, give_up),
@@ -245,7 +255,7 @@ impl<S: SpiDevice, R: OutputPin, T: OutputPin, I: InputPin> At86rf233<S, R, T, I
             Phase::Stopping { give_up } => self.stop(now, give_up),
             Phase::Stopped { until } => self.unload_last(now, until),
             Phase::Loaded { give_up } => self.begin(now, give_up),
-            Phase::Sending { began, check_at } => self.send(now, began, check_at),
+            Phase::Sending { began, check_at, is_over } => self.send(now, began, check_at, is_over),
         }
     }
 

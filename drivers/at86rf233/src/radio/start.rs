@@ -1,6 +1,6 @@
 //! Reset, wake-up and sleep: the states without a locked PLL.
 
-use super::{At86rf233, POLL, Phase, Step};
+use super::{At86rf233, Origin, POLL, Phase, Step};
 use crate::bus::Fault;
 use crate::registers::{
     AT86RF233, CSMA_SEED_0, CSMA_SEED_1, IEEE_ADDR_0, IRQ_MASK, PAN_ID_0, PART_NUM, RX_SAFE_MODE,
@@ -12,6 +12,9 @@ use kinglet_time::{Duration, Instant};
 
 /// Longest time until TRX_OFF (Linux, at86rf230.c: 1 ms from SLEEP), and a margin.
 const START_LIMIT: Duration = Duration::from_micros(1_500);
+/// Time after which a chip that reports P_ON is in that state: before that its oscillator may not
+/// run, and it may report anything.
+const POWER_ON_TIME: Duration = Duration::from_micros(1_100);
 /// Usual time from SLEEP to TRX_OFF (same).
 const WAKE_TIME: Duration = Duration::from_micros(330);
 /// Usual time from TRX_OFF to PLL_ON (same).
@@ -25,7 +28,7 @@ impl<S: SpiDevice, R: OutputPin, T: OutputPin, I: InputPin> At86rf233<S, R, T, I
             return Ok(Step::Wait(until));
         }
         self.reset.set_high().map_err(|_| Fault)?;
-        self.phase = Phase::Starting { give_up: now + START_LIMIT, after_reset: true };
+        self.phase = Phase::Starting { give_up: now + START_LIMIT, from: Origin::Reset };
         Ok(Step::Wait(now + POLL))
     }
 
@@ -33,19 +36,23 @@ impl<S: SpiDevice, R: OutputPin, T: OutputPin, I: InputPin> At86rf233<S, R, T, I
         &mut self,
         now: Instant,
         give_up: Instant,
-        after_reset: bool,
+        from: Origin,
     ) -> Result<Step, Fault> {
         match self.bus.state()? {
             state::TRX_OFF => {}
-            _ if now >= give_up => return Err(Fault),
             // After the supply has been switched on, a reset does not change the state.
-            state::P_ON if after_reset => {
+            state::P_ON
+                if from == Origin::Reset && now + START_LIMIT >= give_up + POWER_ON_TIME =>
+            {
                 self.bus.command(command::TRX_OFF)?;
+                let give_up = now + START_LIMIT;
+                self.phase = Phase::Starting { give_up, from: Origin::PowerOn };
                 return Ok(Step::Wait(now + POLL));
             }
+            _ if now >= give_up => return Err(Fault),
             _ => return Ok(Step::Wait(now + POLL)),
         }
-        if after_reset {
+        if from != Origin::Sleep {
             self.configure()?;
         } else if self.bus.read(IRQ_MASK)? != TRX_END {
             // The supply has dropped meanwhile.
@@ -88,7 +95,7 @@ impl<S: SpiDevice, R: OutputPin, T: OutputPin, I: InputPin> At86rf233<S, R, T, I
             return Ok(self.rest(now));
         }
         self.slp_tr.set_low().map_err(|_| Fault)?;
-        self.phase = Phase::Starting { give_up: now + START_LIMIT, after_reset: false };
+        self.phase = Phase::Starting { give_up: now + START_LIMIT, from: Origin::Sleep };
         Ok(Step::Wait(now + WAKE_TIME))
     }
 

@@ -52,7 +52,8 @@ impl<S: SpiDevice, R: OutputPin, T: OutputPin, I: InputPin> At86rf233<S, R, T, I
             state::TX_ARET_ON => {
                 self.bus.command(command::TX_START)?;
                 (self.edge, self.seen) = (None, None);
-                self.phase = Phase::Sending { began: now, check_at: now + CHECK };
+                let (began, check_at) = (now, now + CHECK);
+                self.phase = Phase::Sending { began, check_at, is_over: false };
                 Ok(Step::Wait(now + CHECK))
             }
             state::IN_TRANSITION if now < give_up.max(start + LOAD_LIMIT) => {
@@ -67,6 +68,7 @@ impl<S: SpiDevice, R: OutputPin, T: OutputPin, I: InputPin> At86rf233<S, R, T, I
         now: Instant,
         began: Instant,
         check_at: Instant,
+        is_over: bool,
     ) -> Result<Step, Fault> {
         let Some(job) = self.job else { return Err(Fault) };
         match self.interrupts(now) {
@@ -83,13 +85,18 @@ impl<S: SpiDevice, R: OutputPin, T: OutputPin, I: InputPin> At86rf233<S, R, T, I
         }
         match self.bus.state()? {
             state::BUSY_TX_ARET if now + UNUSED < began + time_limit(job.access) => {
-                self.phase = Phase::Sending { began, check_at: now + CHECK };
+                self.phase = Phase::Sending { began, check_at: now + CHECK, is_over };
                 Ok(Step::Wait(now + CHECK))
             }
             // The interrupt was lost.
-            state::TX_ARET_ON => {
+            state::TX_ARET_ON if is_over => {
                 let end = self.trx_end(now)?.unwrap_or(now);
                 self.end(job, end)
+            }
+            // It may be on its way: later it would be taken for one of a reception.
+            state::TX_ARET_ON => {
+                self.phase = Phase::Sending { began, check_at: now + POLL, is_over: true };
+                Ok(Step::Wait(now + POLL))
             }
             _ => Err(Fault),
         }
