@@ -330,8 +330,12 @@ impl Oracle {
         }
     }
 
+    /// Notes that a change has its effect some time after now, or after the end of a reception,
+    /// with its acknowledgement, that may have begun.
     fn settle_from(&mut self, now: Instant) {
-        self.settled = self.settled.max(now + self.settle());
+        let begun = self.heard.iter().flatten().filter(|heard| heard.preamble() < now);
+        let end = begun.map(|heard| heard.end() + ACK_WAIT).max();
+        self.settled = self.settled.max(now.max(end.unwrap_or(now)) + self.settle());
     }
 
     fn settle(&self) -> Duration {
