@@ -19,6 +19,8 @@ const RETURN: Duration = Duration::from_millis(1);
 const DUE: Duration = Duration::from_millis(4);
 /// Octets after which a radio has filtered a frame.
 const FILTERED: u32 = 24;
+/// Time after the end of a frame in which a filter in software may decide on it.
+const FILTER_TIME: Duration = Duration::from_micros(150);
 /// Shortest time between two frames of which a radio with a single buffer receives both.
 const APART: Duration = Duration::from_micros(1_500);
 /// Accuracy of the times of SFDs.
@@ -241,9 +243,9 @@ impl Oracle {
 
     pub(crate) fn note_filter(&mut self, now: Instant, filter: Filter) {
         self.freeze(now);
-        // A frame that is being received may be judged by either.
-        for heard in self.heard.iter_mut().flatten().filter(|heard| heard.end() > now) {
-            if heard.preamble() < now {
+        // A frame that is being received, or has just ended, may be judged by either.
+        for heard in self.heard.iter_mut().flatten() {
+            if heard.preamble() < now && now < heard.end() + FILTER_TIME {
                 heard.expect = Expect::May;
             }
         }
