@@ -154,7 +154,7 @@ pub(crate) struct Noise {
 const FRAMES: usize = 24;
 
 /// Disturbances that are remembered.
-const NOISES: usize = 4;
+const NOISES: usize = 16;
 
 /// The oracle.
 pub(crate) struct Oracle {
@@ -249,7 +249,7 @@ impl Oracle {
                 heard.expect = Expect::May;
             }
         }
-        if now < self.filter_at + self.settle() {
+        if now < self.filter_at + self.settle() * 3 {
             self.filters_until = now + self.settle();
         }
         (self.former_filter, self.filter, self.filter_at) = (self.filter, filter, now);
@@ -505,6 +505,7 @@ impl Oracle {
             return;
         }
         self.acked_until = end_of(sent.sfd, frame);
+        let filter = self.filter;
         let due = |heard: &Heard| heard.end() + ACK_NOTICED;
         let near = |heard: &Heard| {
             due(heard) <= sent.sfd + ACK_ACCURACY && sent.sfd <= due(heard) + ACK_ACCURACY
@@ -514,7 +515,12 @@ impl Oracle {
                 && sent.channel == heard.channel
                 && heard.frame.sequence() == frame.sequence()
         };
-        let Some(heard) = self.heard.iter_mut().flatten().find(|heard| of(heard)) else {
+        // Of two frames that end together, one may not be acknowledged.
+        let is_foreign = |heard: &&mut Heard| {
+            !(heard.intact && heard.frame.requests_ack() && heard.frame.passes(&filter))
+        };
+        let candidates = self.heard.iter_mut().flatten().filter(|heard| of(heard));
+        let Some(heard) = candidates.min_by_key(is_foreign) else {
             let detail = "an acknowledgement of no frame, or at a wrong time";
             return self.fail(Rule::Acknowledgement, now, detail);
         };

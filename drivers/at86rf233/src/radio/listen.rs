@@ -3,7 +3,7 @@
 use super::{At86rf233, POLL, Phase, Step};
 use crate::bus::Fault;
 use crate::frame;
-use crate::registers::{CCA_MODE, PHY_CC_CCA, RSSI_BASE_DBM, command, state};
+use crate::registers::{CCA_MODE, IRQ_STATUS, PHY_CC_CCA, RSSI_BASE_DBM, TRX_END, command, state};
 use embedded_hal::digital::{InputPin, OutputPin};
 use embedded_hal::spi::SpiDevice;
 use kinglet_radio::{
@@ -76,11 +76,11 @@ impl<S: SpiDevice, R: OutputPin, T: OutputPin, I: InputPin> At86rf233<S, R, T, I
         if interrupts.is_none() && !is_due {
             return Ok(Step::NextCall);
         }
-        if (is_due || interrupts == Some(true))
-            && let Some(end) = self.trx_end(now)?
-        {
-            self.unload(end)?;
-            return Ok(Step::Again);
+        if (is_due || interrupts == Some(true)) && self.bus.read(IRQ_STATUS)? & TRX_END != 0 {
+            self.phase = Phase::Received;
+            // A frame that has ended during this call: its edge comes before the next one.
+            let is_new = self.edge.is_none() && self.seen.is_none();
+            return Ok(if is_new { Step::NextCall } else { Step::Again });
         }
         let listens_on: Option<Channel> = self.listens_on(now);
         if self.job.is_some() || self.is_stale || listens_on != self.tuned {
@@ -94,6 +94,13 @@ impl<S: SpiDevice, R: OutputPin, T: OutputPin, I: InputPin> At86rf233<S, R, T, I
             }
             _ => Ok(Step::Wait(check_at.max(now + CHECK))),
         }
+    }
+
+    pub(super) fn unload_received(&mut self, now: Instant) -> Result<Step, Fault> {
+        let end = self.end_by_edge(now);
+        self.unload(end)?;
+        self.phase = Phase::Listening { check_at: now + CHECK };
+        Ok(Step::Again)
     }
 
     pub(super) fn stop(&mut self, now: Instant, give_up: Instant) -> Result<Step, Fault> {

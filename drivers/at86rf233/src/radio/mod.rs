@@ -50,6 +50,8 @@ enum Phase {
     Tuning { until: Option<Instant> },
     /// In RX_AACK_ON, or receiving; the state is checked then.
     Listening { check_at: Instant },
+    /// A frame has been received, and the edge of its interrupt is on its way.
+    Received,
     /// PLL_ON is expected at the end of a reception.
     Stopping { give_up: Instant },
     /// In PLL_ON; the interrupt of the last reception is on its way until then, `None` before the
@@ -252,6 +254,7 @@ impl<S: SpiDevice, R: OutputPin, T: OutputPin, I: InputPin> At86rf233<S, R, T, I
             Phase::Ready => self.leave_ready(now),
             Phase::Tuning { until } => Ok(self.tune(now, until)),
             Phase::Listening { check_at } => self.listen(now, check_at),
+            Phase::Received => self.unload_received(now),
             Phase::Stopping { give_up } => self.stop(now, give_up),
             Phase::Stopped { until } => self.unload_last(now, until),
             Phase::Loaded { give_up } => self.begin(now, give_up),
@@ -280,13 +283,16 @@ impl<S: SpiDevice, R: OutputPin, T: OutputPin, I: InputPin> At86rf233<S, R, T, I
         }
     }
 
-    /// Reads and clears the interrupts if there may be some, and returns the time of TRX_END.
+    /// Reads and clears the interrupts, and returns the time of TRX_END if it is one of them.
     fn trx_end(&mut self, now: Instant) -> Result<Option<Instant>, Fault> {
-        if self.bus.read(IRQ_STATUS)? & TRX_END == 0 {
-            return Ok(None);
-        }
+        let is_set = self.bus.read(IRQ_STATUS)? & TRX_END != 0;
+        Ok(is_set.then(|| self.end_by_edge(now)))
+    }
+
+    /// Returns the time of TRX_END: by the edge of IRQ, or now if nothing has noted that.
+    fn end_by_edge(&mut self, now: Instant) -> Instant {
         let (edge, seen) = (self.edge.take(), self.seen.take());
-        Ok(Some(edge.or(seen).unwrap_or(now) - IRQ_LATENCY))
+        edge.or(seen).unwrap_or(now) - IRQ_LATENCY
     }
 
     /// Returns whether the chip interrupts. A pin that cannot be read counts as high: the chip is
