@@ -17,7 +17,7 @@ pub(crate) fn violations(repository: &Repository) -> Vec<Violation> {
     let mut crates: BTreeMap<&str, BTreeMap<Module, &File>> = BTreeMap::new();
     for file in repository.rust() {
         if let Some((root, inside)) = file.path.split_once("/src/")
-            && (root.starts_with("crates/") || root.starts_with("host/"))
+            && ["crates/", "drivers/", "host/"].iter().any(|folder| root.starts_with(folder))
         {
             crates.entry(root).or_default().insert(module(inside), file);
         }

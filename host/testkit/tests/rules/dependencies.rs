@@ -25,6 +25,9 @@ const FLASH: &str = "kinglet-flash";
 const TRICKLE: &str = "kinglet-trickle";
 /// Tests of any crate may use it.
 const TESTKIT: &str = "kinglet-testkit";
+/// The conformance kit of radio drivers, and the models of their chips: for tests of the drivers.
+const KIT: &str = "kinglet-drivers";
+const CHIPS: &str = "kinglet-chips";
 
 /// Returns the crates of this workspace that `name` may depend on; `None` for an unknown crate.
 fn allowed(name: &str) -> Option<Vec<&'static str>> {
@@ -46,6 +49,11 @@ fn allowed(name: &str) -> Option<Vec<&'static str>> {
         FLASH => vec!["kinglet-time"],
         // A driver, for firmware: no layer of the stack depends on it.
         "kinglet-nor" => vec![FLASH, "kinglet-time"],
+        // Drivers of radios as well.
+        "kinglet-at86rf233" | "kinglet-nrf52840" => vec![RADIO, "kinglet-time"],
+        // It must not share code with a driver that it tests, nor with the models of chips.
+        KIT => vec![RADIO, "kinglet-random", "kinglet-time"],
+        CHIPS => vec![KIT, RADIO, "kinglet-random", "kinglet-time", "kinglet-wire"],
         STORE => vec![FLASH, "kinglet-mem", "kinglet-time"],
         "kinglet-net" => [BASE.as_slice(), &[STORE, FLASH]].concat(),
         "kinglet-nd" | "kinglet-tcp" | "kinglet-coap" | "kinglet-aodv" => BASE.to_vec(),
@@ -89,7 +97,9 @@ fn of_manifest(file: &File) -> Vec<Violation> {
         let dependencies = manifest.get(kind).and_then(Value::as_table);
         for dependency in dependencies.into_iter().flat_map(Table::keys).map(String::as_str) {
             let ours = dependency == "kinglet" || dependency.starts_with("kinglet-");
-            let in_tests = kind == "dev-dependencies" && dependency == TESTKIT;
+            let is_driver = file.path.starts_with("drivers/");
+            let of_drivers = is_driver && [KIT, CHIPS].contains(&dependency);
+            let in_tests = kind == "dev-dependencies" && (dependency == TESTKIT || of_drivers);
             if ours && !in_tests && !allowed.contains(&dependency) {
                 let line = line_with(file, dependency);
                 let remedy = format!("`{name}` may not see `{dependency}`, only {allowed:?}");

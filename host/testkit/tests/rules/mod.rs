@@ -30,7 +30,7 @@ impl File {
 
     /// Returns whether it belongs to a crate that runs on a microcontroller.
     pub(crate) fn is_stack(&self) -> bool {
-        self.path.starts_with("crates/")
+        self.path.starts_with("crates/") || self.path.starts_with("drivers/")
     }
 }
 
@@ -70,7 +70,7 @@ impl Repository {
     pub(crate) fn manifests(&self) -> impl Iterator<Item = &File> {
         self.files.iter().filter(|file| {
             let parts: Vec<&str> = file.path.split('/').collect();
-            matches!(parts.as_slice(), ["crates" | "host", _, "Cargo.toml"])
+            matches!(parts.as_slice(), ["crates" | "drivers" | "host", _, "Cargo.toml"])
         })
     }
 
