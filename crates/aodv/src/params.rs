@@ -39,9 +39,9 @@ impl Times {
     }
 
     /// Returns the shortest time between two floods that a node begins or passes on: by then
-    /// neighbours, and theirs, have passed on the first one and can receive the second.
+    /// neighbours have passed on the first one and can receive the second.
     pub(crate) const fn flood_spacing(self) -> Duration {
-        plus(times(2, self.jitter()), self.broadcast)
+        plus(self.jitter(), self.broadcast)
     }
 
     /// Returns the time for which the destination waits for better routes than that of the first
@@ -61,6 +61,14 @@ impl Times {
     /// Returns NET_TRAVERSAL_TIME: 2 * NODE_TRAVERSAL_TIME * NET_DIAMETER (RFC 3561, 10).
     pub(crate) const fn net_traversal(self) -> Duration {
         times(2, times(NET_DIAMETER as u64, self.node_traversal()))
+    }
+
+    /// Returns the wait for a reply to a request after `attempts` earlier ones. RFC 3561, 6.3,
+    /// begins with NET_TRAVERSAL_TIME and doubles it for each repetition. Here the wait for the
+    /// last one is NET_TRAVERSAL_TIME: most routes have fewer than NET_DIAMETER hops, and a late
+    /// reply is accepted as well.
+    pub(crate) fn patience(self, attempts: u8) -> Duration {
+        self.net_traversal() / (1 << RREQ_RETRIES.saturating_sub(attempts).min(31))
     }
 
     /// Returns PATH_DISCOVERY_TIME: 2 * NET_TRAVERSAL_TIME (RFC 3561, 10). A flood is remembered
@@ -124,5 +132,12 @@ mod tests {
         assert!(asleep.node_traversal() >= (asleep.jitter() + period) / 2);
         assert!(asleep.reverse_lifetime(NET_DIAMETER) > asleep.net_traversal() / 2);
         assert_eq!(asleep.active_route(), Duration::from_secs(185));
+    }
+
+    #[test]
+    fn each_request_waits_twice_as_long_as_the_one_before_and_the_last_for_a_whole_network() {
+        let times = Times::new(Duration::ZERO);
+        let waits = [0, 1, 2, u8::MAX].map(|attempts| times.patience(attempts).as_millis());
+        assert_eq!(waits, [320, 640, 1_280, 1_280]);
     }
 }

@@ -12,7 +12,7 @@ use crate::search::Search;
 use crate::sequence::newest;
 use crate::stats::count;
 use kinglet_mem::Array;
-use kinglet_time::{Duration, Instant};
+use kinglet_time::Instant;
 use kinglet_wire::aodv::{RREP_ACK_MESSAGE, RerrWriter, Rrep, Rreq, Unreachable};
 
 /// Receivers of a message.
@@ -184,10 +184,10 @@ impl<S: Sizes> Aodv<S> {
             return None;
         }
         (self.id, self.sequence) = (Some(id), rreq.originator_sequence);
-        let patience = self.times().net_traversal().as_micros().wrapping_shl(attempts.into());
+        let patience = self.times().patience(attempts);
         if let Some(search) = self.searches.as_mut_slice().get_mut(index).and_then(Option::as_mut) {
             search.attempts = attempts.saturating_add(1);
-            search.due = Due::At(now + Duration::from_micros(patience));
+            search.due = Due::At(now + patience);
         }
         count(&mut self.stats.requests);
         Some(Out { to: Destination::Broadcast, len: rreq.buffer_len() })

@@ -437,7 +437,7 @@ fn two_floods_of_a_node_are_apart_by_the_time_in_which_neighbours_pass_one_on() 
         now = node.deadline().expect("others wait");
     }
     // The jitter of a neighbour is up to two broadcasts and 30 ms.
-    let apart = (broadcast * 2 + Duration::from_millis(30)) * 2 + broadcast;
+    let apart = broadcast * 2 + Duration::from_millis(30) + broadcast;
     assert!(floods.windows(2).all(|pair| pair[1] == pair[0] + apart), "{floods:?}");
 }
 
