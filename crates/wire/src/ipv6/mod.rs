@@ -34,6 +34,8 @@ pub mod protocol {
     pub const ROUTING: u8 = 43;
     /// Fragment header.
     pub const FRAGMENT: u8 = 44;
+    /// Mobility header (RFC 6275, 6.1).
+    pub const MOBILITY: u8 = 135;
     /// ICMPv6.
     pub const ICMPV6: u8 = 58;
     /// Nothing follows.

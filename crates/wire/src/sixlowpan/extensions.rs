@@ -26,6 +26,8 @@ const NHC_MASK: u8 = 0b1111_0000;
 const MOST: u8 = ipv6::MAX_EXTENSIONS + 1;
 /// EID of an IPv6 header.
 const IPV6: u8 = 7;
+/// Octets of a fragment header behind its reserved octet (RFC 8200, 4.5).
+const FRAGMENT_BODY: usize = 6;
 /// The longest padding at the end of a header that is elided.
 const MAX_PAD: usize = 7;
 
@@ -33,7 +35,8 @@ const MAX_PAD: usize = 7;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ExtensionHeaders;
 
-/// Returns the EID of an extension header (RFC 6282, 4.2). Fragment headers gain nothing.
+/// Returns the EID of an extension header that this node compresses (RFC 6282, 4.2). Fragment
+/// headers gain nothing.
 const fn eid_of(kind: u8) -> Option<u8> {
     match kind {
         protocol::HOP_BY_HOP => Some(0),
@@ -47,7 +50,9 @@ const fn kind_of(eid: u8) -> Option<u8> {
     match eid {
         0 => Some(protocol::HOP_BY_HOP),
         1 => Some(protocol::ROUTING),
+        2 => Some(protocol::FRAGMENT),
         3 => Some(protocol::DESTINATION),
+        4 => Some(protocol::MOBILITY),
         _ => None,
     }
 }
@@ -278,7 +283,9 @@ impl Growing<'_> {
         let mut input = Reader::new(self.rest());
         let kind = kind_of(input.octet() >> 1 & 7).unwrap_or(0);
         let next = if more { 0 } else { input.octet() };
-        let body = usize::from(input.octet());
+        // A fragment header has a reserved octet in place of the length.
+        let octet = usize::from(input.octet());
+        let body = if kind == protocol::FRAGMENT { FRAGMENT_BODY } else { octet };
         let begin = input.finish()?;
         let end = begin.saturating_add(body);
         let octets = self.frame.get(self.consumed.saturating_add(begin)..);
@@ -293,8 +300,9 @@ impl Growing<'_> {
         kinglet_octets::copy(head, &[next, units]);
         kinglet_octets::copy(tail, octets);
         let pad = tail.get_mut(body..).unwrap_or_default();
-        if kind == protocol::ROUTING && !pad.is_empty() {
-            // It has no padding of this kind, so none can have been elided.
+        let has_options = matches!(kind, protocol::HOP_BY_HOP | protocol::DESTINATION);
+        if !has_options && !pad.is_empty() {
+            // Only padding options can have been elided.
             return Err(Error::Invalid(Field::LowpanNhc));
         }
         pad.fill(0);
@@ -448,6 +456,32 @@ mod tests {
         assert_eq!(covered, 40 + 8 + len + 40 + 8);
         // The source route is as long as before, without the octet of its own length.
         assert!(written <= 5 + 8 + len + 1 + 23 + 6, "{written}");
+    }
+
+    /// Other stacks compress these as well. The octet in place of the length of a fragment header
+    /// is reserved, or counts the six that follow.
+    #[test]
+    fn fragment_and_mobility_headers_of_others_are_expanded() {
+        let expand = |nhc: &[u8]| {
+            let frame = [&[0x7F, 0x33][..], nhc].concat();
+            let mut out = [0; ipv6::HEADER_LEN + MAX_CHAIN];
+            let (size, integrity) = (None, Integrity::None);
+            let done =
+                decompress::<ExtensionHeaders>(&frame, NEAR, FAR, &[], size, integrity, &mut out)?;
+            Ok((out[ipv6::NEXT_HEADER_OFFSET], out[ipv6::HEADER_LEN..done.written].to_vec()))
+        };
+        for reserved in [0, 6] {
+            let fragment = expand(&[0xE4, protocol::TCP, reserved, 5, 0xA1, 1, 2, 3, 4]);
+            let header = std::vec![protocol::TCP, 0, 5, 0xA1, 1, 2, 3, 4];
+            assert_eq!(fragment, Ok((protocol::FRAGMENT, header)));
+        }
+        let mobility = expand(&[0xE8, protocol::NONE, 6, 5, 0, 1, 2, 3, 4]);
+        let header = std::vec![protocol::NONE, 0, 5, 0, 1, 2, 3, 4];
+        assert_eq!(mobility, Ok((protocol::MOBILITY, header)));
+        let short = expand(&[0xE8, protocol::NONE, 5, 5, 0, 1, 2, 3]);
+        assert_eq!(short, Err(Error::Invalid(Field::LowpanNhc)));
+        let reserved = expand(&[0xEA, protocol::NONE, 6, 5, 0, 1, 2, 3, 4]);
+        assert_eq!(reserved, Err(Error::Unsupported(Field::LowpanNhc)));
     }
 
     #[test]

@@ -32,7 +32,7 @@ impl Addressing {
     pub const DEFAULT: Self = Addressing { prefix: Prefix::DEFAULT, link: LinkAddresses::Short };
 
     /// Returns the short address of `node`, counted from 1, because 0 looks like an unset one;
-    /// [`NO_SHORT`] if nodes have none.
+    /// 0xFFFE if nodes have none.
     pub const fn short(self, node: NodeId) -> u16 {
         match self.link {
             LinkAddresses::Short => (node + 1) as u16,
