@@ -44,7 +44,10 @@ fn scenario(seed: u64, routing: Routing, mode: Mode) -> Scenario {
     let nodes = (0..).zip(&scenario.nodes).filter(|(_, place)| place.role == Role::Router);
     let kinds =
         nodes.map(|(node, _)| FlowKind::datagrams(node, root, PERIOD.as_millis() as u32, 40));
-    scenario.flows = kinds.map(|kind| Flow::new(60.0, kind)).collect();
+    // Phases are spread: thirty sensors do not send at the same instant.
+    let phase = |place: usize| place as f64 * PERIOD.as_millis() as f64 / 30e3;
+    let flows = kinds.enumerate().map(|(place, kind)| Flow::new(60.0 + phase(place), kind));
+    scenario.flows = flows.collect();
     scenario
 }
 
