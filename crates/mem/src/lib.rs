@@ -33,10 +33,12 @@
 #![forbid(unsafe_code)]
 
 mod claim;
+mod fingerprint;
 mod reasons;
 
 pub use claim::{Claim, slot_for_new};
 use core::ops::{Deref, DerefMut, Range};
+pub use fingerprint::fingerprint;
 pub use kinglet_octets::copy;
 
 /// Moves the octets `from` to `to`; the two ranges may overlap. Returns `None` and changes nothing

@@ -6,6 +6,7 @@
 use crate::config::Config;
 use crate::routing::{Change, Each, EachRelation, MAX_ICMPV6, MAX_MESSAGE, Message, Routing};
 use core::net::Ipv6Addr;
+use core::num::NonZeroU32;
 use kinglet_nd as nd;
 use kinglet_net::{self as net, Added, Icmpv6In, Icmpv6Out, Learnt, MAX_ADDED, NextHop, Origin};
 use kinglet_rpl::{self as rpl, Mode, Needs, Onward, Refusal, Role, Rpl};
@@ -52,7 +53,7 @@ struct Sleeping {
     asked: Instant,
     state: State,
     /// [`Rpl::epoch`] of the last DIO for it, as it receives no multicast.
-    informed: Option<(u8, u8)>,
+    informed: Option<NonZeroU32>,
     /// No frame to it was acknowledged since that DIO.
     unconfirmed: bool,
 }

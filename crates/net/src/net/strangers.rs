@@ -9,7 +9,7 @@ use crate::allowance::Sent;
 use crate::pool::PacketHandle;
 use core::net::Ipv6Addr;
 use core::num::NonZeroU32;
-use kinglet_mem::Array;
+use kinglet_mem::{Array, fingerprint};
 use kinglet_time::Instant;
 use kinglet_wire::ieee802154::Address;
 use kinglet_wire::ipv6::{Chain, HEADER_LEN, Header, is_link_local, protocol, same_prefix};
@@ -65,16 +65,12 @@ impl Flow {
         Flow { src: header.src, dst: header.dst, protocol, ports, kind }
     }
 
-    /// Returns the same number for both directions: FNV-1a over the stranger's address and port,
-    /// and the port of the neighbour. `None` in a table means that there is no flow.
+    /// Returns the same number for both directions: of the stranger's address and port, and the
+    /// port of the neighbour. `None` in a table means that there is no flow.
     fn key(stranger: &Ipv6Addr, protocol: u8, far: u16, near: u16) -> NonZeroU32 {
         let ports = [far.to_be_bytes(), near.to_be_bytes()];
         let octets = stranger.octets();
-        let all = octets.iter().chain(ports.as_flattened()).chain([&protocol]);
-        let hash = all.fold(0x811C_9DC5_u32, |hash, octet| {
-            (hash ^ u32::from(*octet)).wrapping_mul(0x0100_0193)
-        });
-        NonZeroU32::new(hash).unwrap_or(NonZeroU32::MAX)
+        fingerprint(octets.iter().chain(ports.as_flattened()).chain([&protocol]))
     }
 
     /// For a packet to the neighbour: returns its key, and whether it may be solicited.

@@ -25,7 +25,8 @@ use crate::silent::Silent;
 use crate::start::{First, Start};
 use crate::stats::{CandidateInfo, Discard, Info, Stats, count};
 use core::net::Ipv6Addr;
-use kinglet_mem::Array;
+use core::num::NonZeroU32;
+use kinglet_mem::{Array, fingerprint};
 use kinglet_random::Random;
 use kinglet_time::{Duration, Instant, Limit, earliest};
 use kinglet_trickle::Trickle;
@@ -169,11 +170,14 @@ impl<S: Sizes> Rpl<S> {
         Counter::new(STRAIGHT | self.random.bits(7) as u8)
     }
 
-    /// Returns version and DTSN, which change with a restart, another DODAG or a request for DAOs;
-    /// `None` while this node announces no DODAG.
-    pub fn epoch(&self) -> Option<(u8, u8)> {
+    /// Returns a number that stands for the name of the DODAG, its version and the DTSN. It changes
+    /// with a restart, another DODAG or a request for DAOs; `None` while this node announces no
+    /// DODAG.
+    pub fn epoch(&self) -> Option<NonZeroU32> {
         let dodag = self.dodag.as_ref().filter(|_| self.advertises())?;
-        Some((dodag.version.value(), dodag.dtsn.value()))
+        let Dodag { id, instance, operation, version, dtsn, .. } = dodag;
+        let state = [*instance, *operation, version.value(), dtsn.value()];
+        Some(fingerprint(id.octets().iter().chain(&state)))
     }
 
     /// Queues a DIO to a neighbour that receives no multicast. Returns whether there is room for

@@ -291,6 +291,21 @@ fn a_prefix_without_identifier_is_no_address_of_a_parent() {
     }
 }
 
+/// A root with another prefix begins with the same version, and one of 128 routers that follow it
+/// draws the same DTSN again.
+#[test]
+fn an_epoch_names_the_dodag_whatever_its_version_and_dtsn_are() {
+    let mode = Mode::NonStoring;
+    for seed in 0..600 {
+        let mut net = router(mode, |config| config.seed = seed);
+        let before = net.nodes[0].epoch().unwrap();
+        say(&mut net, 1, dio(mode, INFINITE_RANK)).unwrap();
+        say(&mut net, 1, Dio { dodag_id: address(8), ..dio(mode, 256) }).unwrap();
+        assert_eq!(net.nodes[0].info().dodag_id, Some(address(8)));
+        assert_ne!(net.nodes[0].epoch().unwrap(), before, "seed {seed}");
+    }
+}
+
 /// A sleeping child receives no multicast, so that its parent has to know whether there is news.
 #[test]
 fn an_epoch_changes_with_each_request_for_daos_and_each_life() {
