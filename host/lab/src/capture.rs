@@ -10,7 +10,7 @@
 pub mod whole;
 
 use crate::build::contexts;
-use crate::scenario::Scenario;
+use crate::scenario::{LinkAddresses, Scenario};
 use std::fmt::Write as _;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -78,7 +78,10 @@ fn keys(scenario: &Scenario) -> (String, String) {
     let hex = |octets: &[u8]| octets.iter().map(|octet| format!("{octet:02x}")).collect::<String>();
     let _ = writeln!(key, "\"{}\",\"1\",\"No hash\"", hex(&security.key.0));
     let (prefix, pan) = (hex(&security.eui64_prefix), scenario.mac.pan_id.0);
-    for short in (0..scenario.host()).map(|node| scenario.addressing().short(node)) {
+    // Frames with an EUI-64 as source name it themselves.
+    let has_short = scenario.link_addresses == LinkAddresses::Short;
+    let nodes = (0..scenario.host()).filter(|_| has_short);
+    for short in nodes.map(|node| scenario.addressing().short(node)) {
         let _ = writeln!(addresses, "\"{short:04x}\",\"{pan:04x}\",{prefix}{short:04x}");
     }
     (key, addresses)

@@ -162,7 +162,7 @@ pub struct Bound {
     /// interframe spacing and backoff.
     pub kbps: f64,
     /// The bound without concurrency, with acknowledgements in sequence, kb/s. The paper computes
-    /// it this way; it can be exceeded.
+    /// it so; it can be exceeded.
     pub kbps_in_sequence: f64,
     /// The bound in sequence with TCP headers of zero octets, kb/s.
     pub kbps_without_tcp_headers: f64,

@@ -209,7 +209,7 @@ impl Following {
     }
 
     /// Observes the routes if an observation is due. `lasts` returns whether a flow, by its number,
-    /// is under way.
+    /// is in progress.
     pub(super) fn look(
         &mut self,
         world: &Network,

@@ -88,6 +88,11 @@ fn a_mesh_that_forms() {
 }
 
 #[test]
+fn relays_without_short_addresses_that_forward_fragments() {
+    compare("eui64");
+}
+
+#[test]
 fn relays_that_mark_segments_that_adapt_and_datagrams_in_fragments() {
     compare("congested");
 }
