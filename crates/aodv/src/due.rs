@@ -20,8 +20,8 @@ impl Due {
         if limit.allows(now) { Due::Now } else { Due::At(limit.next()) }
     }
 
-    /// Returns the same for a flood, of which this node begins or passes on at most one in a
-    /// `spacing`; `next` is the earliest time of the next one.
+    /// Returns the same for a flood: this node begins or passes on at most one in a `spacing`.
+    /// `next` is the earliest time of the next one.
     pub(crate) fn spaced(
         next: &mut Instant,
         spacing: Duration,

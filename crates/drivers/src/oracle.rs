@@ -21,7 +21,7 @@ const DUE: Duration = Duration::from_millis(4);
 const FILTERED: u32 = 24;
 /// Time after the end of a frame in which a filter in software may decide on it.
 const FILTER_TIME: Duration = Duration::from_micros(150);
-/// Shortest time between two frames of which a radio with a single buffer receives both.
+/// Shortest time between two frames if a radio with a single buffer is to receive both.
 const APART: Duration = Duration::from_micros(1_500);
 /// Accuracy of the times of SFDs.
 const ACCURACY: Duration = SYMBOL;

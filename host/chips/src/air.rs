@@ -11,7 +11,7 @@ pub(crate) const TURNAROUND_US: u64 = 192;
 /// Signal above interference below which a frame is lost: 4 dB (decision 21).
 const CAPTURE_DB: i16 = 4;
 
-/// A frame on its way to the chip.
+/// A frame in transit to the chip.
 #[derive(Clone, Debug)]
 pub(crate) struct Signal {
     /// Start of its preamble.

@@ -1,5 +1,5 @@
-//! State in two places of which one forgets: the gateway is killed and started again, and a host
-//! vanishes with its network and comes back. All pairs talk again within half a minute.
+//! One of two places that share state forgets it: the gateway is killed and started again, and a
+//! host vanishes with its network and comes back. All pairs talk again within half a minute.
 
 mod common;
 use common::*;

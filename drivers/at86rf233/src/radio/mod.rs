@@ -50,11 +50,11 @@ enum Phase {
     Tuning { until: Option<Instant> },
     /// In RX_AACK_ON, or receiving; the state is checked then.
     Listening { check_at: Instant },
-    /// A frame has been received, and the edge of its interrupt is on its way.
+    /// A frame has been received, and the edge of its interrupt is expected.
     Received,
     /// PLL_ON is expected at the end of a reception.
     Stopping { give_up: Instant },
-    /// In PLL_ON; the interrupt of the last reception is on its way until then, `None` before the
+    /// In PLL_ON; the interrupt of the last reception is expected until then, `None` before the
     /// first call in this state.
     Stopped { until: Option<Instant> },
     /// The frame is loaded, TX_ARET_ON expected.

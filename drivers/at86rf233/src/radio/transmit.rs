@@ -93,7 +93,7 @@ impl<S: SpiDevice, R: OutputPin, T: OutputPin, I: InputPin> At86rf233<S, R, T, I
                 let end = self.trx_end(now)?.unwrap_or(now);
                 self.end(job, end)
             }
-            // It may be on its way: later it would be taken for one of a reception.
+            // The interrupt may still come: later it would be taken for one of a reception.
             state::TX_ARET_ON => {
                 self.phase = Phase::Sending { began, check_at: now + POLL, is_over: true };
                 Ok(Step::Wait(now + POLL))

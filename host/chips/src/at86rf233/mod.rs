@@ -113,7 +113,7 @@ pub struct Chip {
     /// Signals that began earlier are not received.
     listens_from: u64,
     irq_status: u8,
-    /// Interrupts on their way to the pin.
+    /// Interrupts that have not reached the pin.
     raised: Vec<(u64, u8)>,
     irq_line: bool,
     /// Time of the last rising edge that nothing has noticed.
