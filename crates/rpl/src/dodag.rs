@@ -49,7 +49,12 @@ pub(crate) struct Dodag {
     pub(crate) hold: Option<Instant>,
     /// Number of DIOs in which a risen rank is still to be announced.
     pub(crate) announcements_left: u8,
+    /// Number of multicast DIOs that it has sent, up to 255.
+    dios: u8,
 }
+
+/// Number of DIOs after which a router without routes changes its DTSN.
+const DIOS_WITHOUT_ROUTES: u8 = 2;
 
 impl Dodag {
     //= rfc6550#6.3.1-2 rfc6550#8.1-2 rfc6550#8.2.2.2-1 rfc6550#8.2.2.2-2
@@ -78,6 +83,7 @@ impl Dodag {
             advertised: rank,
             hold: None,
             announcements_left: 0,
+            dios: 0,
         }
     }
 
@@ -108,6 +114,7 @@ impl Dodag {
             advertised: INFINITE_RANK,
             hold: None,
             announcements_left: 0,
+            dios: 0,
         }
     }
 
@@ -149,10 +156,16 @@ impl Dodag {
         far
     }
 
-    /// Notes that a multicast DIO announces the rank.
-    pub(crate) fn advertise(&mut self) {
+    /// Notes that a multicast DIO announces the rank. One of 128 lives begins with the DTSN of the
+    /// life before, which children take for no request. So the DTSN changes once more if none of
+    /// them has announced a target by then.
+    pub(crate) fn advertise(&mut self, lacks_routes: bool) {
         self.advertised = self.rank;
         self.announcements_left = self.announcements_left.saturating_sub(1);
+        self.dios = self.dios.saturating_add(1);
+        if self.dios == DIOS_WITHOUT_ROUTES && lacks_routes {
+            self.dtsn = self.dtsn.next();
+        }
     }
 
     /// Ends the announcement of a risen rank if it is due: all neighbours count as informed.
@@ -307,7 +320,7 @@ mod tests {
     fn a_rise_that_is_being_announced_applies_once_all_have_heard_of_it() {
         let (mut dodag, now) = (dodag(), Instant::ZERO);
         dodag.set_rank(now, 512);
-        dodag.advertise();
+        dodag.advertise(false);
         dodag.set_rank(now, 2048);
         let until = dodag.hold;
         assert!(until.is_some());
@@ -315,7 +328,7 @@ mod tests {
         assert!(dodag.set_rank(now + Duration::from_millis(1), 1536));
         assert_eq!((dodag.hold, dodag.is_above(600)), (until, false));
         // It rises by less than a hop after a DIO, which not all may have received.
-        dodag.advertise();
+        dodag.advertise(false);
         assert!(!dodag.set_rank(now + Duration::from_millis(2), 1600));
         assert_eq!((dodag.hold, dodag.is_above(600)), (until, false));
         assert!(dodag.end_hold(until.unwrap()) && dodag.is_above(600));

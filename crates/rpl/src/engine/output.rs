@@ -91,8 +91,9 @@ impl<S: Sizes> Rpl<S> {
         }
         let (code, len) = self.write_dio(buf)?;
         self.advertise = false;
+        let (root, empty) = (self.is_root(), self.routes.as_slice().iter().all(Option::is_none));
         if let Some(dodag) = &mut self.dodag {
-            dodag.advertise();
+            dodag.advertise(empty && (root || dodag.is_storing()));
         }
         count(&mut self.stats.dios);
         Some(Out { to: ALL_NODES, code, len })

@@ -79,6 +79,33 @@ fn a_router_that_restarts_learns_its_children_again_without_traffic() {
     }
 }
 
+/// One of 128 lives begins with the DTSN of the life before, so that no child takes it for a request.
+#[test]
+fn a_router_that_begins_with_the_same_dtsn_learns_its_children_all_the_same() {
+    let mut same = 0;
+    for seed in 1_000..2_000 {
+        let mut net = line(Mode::Storing, 5);
+        let before = net.nodes[1].epoch();
+        net.alive[1] = false;
+        // The root forgets all routes through it.
+        while net.nodes[0].info().routes > 0 {
+            net.packet(0, address(3));
+            net.run(secs(1));
+        }
+        restart(&mut net, 1, seed);
+        net.alive[1] = true;
+        while net.nodes[1].epoch().is_none() {
+            net.run(Duration::from_millis(20));
+        }
+        if net.nodes[1].epoch() == before {
+            same += 1;
+            net.run(secs(15));
+            assert!((1..4).all(|node| reaches(&mut net, node)), "seed {seed}");
+        }
+    }
+    assert!(same > 2, "{same}");
+}
+
 #[test]
 fn a_root_with_another_mode_objective_or_instance_is_followed() {
     let of0 = Configuration {
