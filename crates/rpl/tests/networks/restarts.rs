@@ -79,7 +79,7 @@ fn a_router_that_restarts_learns_its_children_again_without_traffic() {
     }
 }
 
-/// One of 128 lives begins with the DTSN of the life before, so that no child takes it for a request.
+/// One of 128 lives begins with the DTSN of the life before, which no child takes for a request.
 #[test]
 fn a_router_that_begins_with_the_same_dtsn_learns_its_children_all_the_same() {
     let mut same = 0;
