@@ -362,6 +362,7 @@ impl<S: Sizes> Mesh<S> {
                 let adoption = self.leaves().adopt(now, from, sequence, sleeps);
                 if adoption == Adoption::New {
                     self.leaf_announcements_left = ANNOUNCEMENTS;
+                    self.changed(now, true);
                 }
                 let (status, sequence) = match adoption {
                     Adoption::New | Adoption::Known => (Status::Accepted, sequence),

@@ -206,7 +206,7 @@ impl Net {
         }
     }
 
-    fn walk(&self, from: usize, to: u16) -> Walk {
+    pub(crate) fn walk(&self, from: usize, to: u16) -> Walk {
         let mut at = from;
         for hops in 0..=self.nodes.len() {
             if short(at) == to {
@@ -256,7 +256,7 @@ impl Net {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Walk {
+pub(crate) enum Walk {
     Arrived(usize),
     Stopped,
     Loop,

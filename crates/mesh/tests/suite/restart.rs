@@ -1,6 +1,6 @@
 //! A parent that restarts, or has no network data yet.
 
-use crate::network::{Net, short};
+use crate::network::{Net, Walk, short};
 use kinglet_mesh::{Mesh, MeshConfig, Role};
 use kinglet_time::Duration;
 
@@ -17,6 +17,24 @@ fn a_leaf_that_is_awake_is_known_again_soon_after_its_parent_restarts() {
         net.nodes[1] = Mesh::new(MeshConfig::new(short(1), Role::Router, seed + 100));
         net.run(Duration::from_secs(3));
         assert_eq!(children(&net), [short(2)], "seed {seed}");
+    }
+}
+
+/// Advertisements of a calm mesh are up to 32 s apart.
+#[test]
+fn a_leaf_that_attaches_to_a_calm_mesh_is_reachable_soon() {
+    let roles = [Role::BorderRouter, Role::Router, Role::Router, Role::Leaf];
+    for seed in 1..20 {
+        let mut net = Net::new(&roles, seed, 0);
+        (1..4).for_each(|node| net.link(node - 1, node, -60, -60));
+        net.alive[3] = false;
+        net.run(Duration::from_secs(300));
+        net.alive[3] = true;
+        while net.nodes[3].parent().is_none() {
+            net.run(Duration::from_millis(100));
+        }
+        net.run(Duration::from_secs(4));
+        assert_eq!(net.walk(0, short(3)), Walk::Arrived(3), "seed {seed}");
     }
 }
 
