@@ -45,7 +45,7 @@ pub(crate) enum Mode {
     Receive(Channel),
 }
 
-/// What is expected of a frame on the air.
+/// Expectation of a frame on the air.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Expect {
     /// Not known before its end.

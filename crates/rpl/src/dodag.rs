@@ -317,6 +317,22 @@ mod tests {
     }
 
     #[test]
+    fn the_dtsn_changes_once_if_no_child_has_answered_two_dios() {
+        for (lacks_routes, changes) in
+            [([true; 4], 1), ([false; 4], 0), ([true, false, true, true], 0)]
+        {
+            let mut dodag = dodag();
+            let mut dtsn = dodag.dtsn;
+            let mut changed = 0;
+            for lacks in lacks_routes {
+                dodag.advertise(lacks);
+                changed += u32::from(core::mem::replace(&mut dtsn, dodag.dtsn) != dodag.dtsn);
+            }
+            assert_eq!(changed, changes, "{lacks_routes:?}");
+        }
+    }
+
+    #[test]
     fn a_rise_that_is_being_announced_applies_once_all_have_heard_of_it() {
         let (mut dodag, now) = (dodag(), Instant::ZERO);
         dodag.set_rank(now, 512);

@@ -106,6 +106,46 @@ fn a_router_that_begins_with_the_same_dtsn_learns_its_children_all_the_same() {
     assert!(same > 2, "{same}");
 }
 
+/// The same of a root whose DIS is lost, so that it announces the version that the others know.
+#[test]
+fn a_root_that_begins_with_the_same_dtsn_learns_all_nodes_all_the_same() {
+    let mut same = 0;
+    for seed in 1_000..1_600 {
+        let mode = if seed % 2 == 0 { Mode::Storing } else { Mode::NonStoring };
+        let mut net = line(mode, 5);
+        let before = net.nodes[0].epoch();
+        restart(&mut net, 0, seed);
+        net.multicasts_lost = Some((0, 1));
+        while net.nodes[0].epoch().is_none() {
+            net.run(Duration::from_millis(20));
+        }
+        let collides = net.nodes[0].epoch() == before;
+        net.multicasts_lost = None;
+        if collides {
+            same += 1;
+            net.run(secs(20));
+            assert!((1..4).all(|node| reaches(&mut net, node)), "{mode:?}, seed {seed}");
+        }
+    }
+    assert!(same > 2, "{same}");
+}
+
+/// In non-storing mode the root keeps all routes: a router that returns asks for nothing more.
+#[test]
+fn a_router_without_routes_asks_once_more_in_storing_mode_alone() {
+    for (mode, epochs) in [(Mode::Storing, 2), (Mode::NonStoring, 1)] {
+        let roles = vec![Role::Root(Root::new(address(0), mode)), Role::Router];
+        let mut net = Net::new(roles, Probing::Passive, 3);
+        net.link(0, 1, 100);
+        let mut seen = std::collections::BTreeSet::new();
+        for _ in 0..600 {
+            net.run(Duration::from_millis(200));
+            seen.extend(net.nodes[1].epoch());
+        }
+        assert_eq!(seen.len(), epochs, "{mode:?}");
+    }
+}
+
 #[test]
 fn a_root_with_another_mode_objective_or_instance_is_followed() {
     let of0 = Configuration {

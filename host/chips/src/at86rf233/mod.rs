@@ -1,7 +1,7 @@
 //! The AT86RF233, register by register, as its data sheet describes it.
 //!
-//! Of the basic operating mode it has the states that lead to the extended mode. What the data
-//! sheet forbids or leaves undefined is misuse, and breaks the rule `DataSheet` of the kit.
+//! Of the basic operating mode it has the states that lead to the extended mode. Misuse, which the
+//! data sheet forbids or leaves undefined, breaks the rule `DataSheet` of the kit.
 
 mod pins;
 mod receive;
