@@ -79,9 +79,10 @@ fn keys(scenario: &Scenario) -> (String, String) {
     let _ = writeln!(key, "\"{}\",\"1\",\"No hash\"", hex(&security.key.0));
     let (prefix, pan) = (hex(&security.eui64_prefix), scenario.mac.pan_id.0);
     // Frames with an EUI-64 as source name it themselves.
-    let has_short = scenario.link_addresses == LinkAddresses::Short;
-    let nodes = (0..scenario.host()).filter(|_| has_short);
-    for short in nodes.map(|node| scenario.addressing().short(node)) {
+    if scenario.link_addresses == LinkAddresses::Extended {
+        return (key, addresses);
+    }
+    for short in (0..scenario.host()).map(|node| scenario.addressing().short(node)) {
         let _ = writeln!(addresses, "\"{short:04x}\",\"{pan:04x}\",{prefix}{short:04x}");
     }
     (key, addresses)
@@ -158,6 +159,17 @@ mod tests {
         ] {
             assert_eq!(quoted(Path::new(path)), text);
         }
+    }
+
+    #[test]
+    fn short_addresses_alone_need_a_table() {
+        let of = |link_addresses| {
+            let scenario = Scenario { link_addresses, ..Scenario::default().on_line(2, 8.0) };
+            let (key, addresses) = keys(&scenario);
+            assert_eq!(key.lines().count(), 1);
+            addresses.lines().count()
+        };
+        assert_eq!([LinkAddresses::Short, LinkAddresses::Extended].map(of), [3, 0]);
     }
 
     #[test]
