@@ -40,8 +40,7 @@ const MAX_SEARCH_EXPONENT: u8 = 6;
 /// The same after the channel was busy.
 const DEFERRED_EXPONENT: u8 = 1;
 /// Duration of a frame and the samples that notice it. A phase known to this accuracy need not be
-/// refined, so it does not depend on the next observation alone, and an observation that agrees
-/// confirms it.
+/// refined, so it does not depend on the next observation alone.
 const NARROW: Duration = Duration::from_micros(LONGEST.as_micros() + 2 * CHECK.as_micros());
 /// A phase without an acknowledgement for so long is discarded if strobes keep failing (Contiki,
 /// `phase.c`: 30 s, for neighbours that are never busy for longer).
@@ -99,10 +98,8 @@ impl Rhythm {
     /// Combines the known phase with a new observation; `None` if both cannot be right: an earlier
     /// copy was acknowledged than the known phase allows. The loss of earlier copies explains a
     /// later one, which is no evidence. But if earlier strobes have `missed` the neighbour, and it
-    /// may have woken before the known interval, it has. An interval that is wide after a long
-    /// silence confirms nothing: the neighbour may be awake in it for another sender, and
-    /// acknowledge late because the copies of both collide.
-    fn refined(self, wake: &Wake, new: Rhythm, missed: bool) -> Option<(Rhythm, Trust)> {
+    /// may have woken before the known interval, it has.
+    fn refined(self, wake: &Wake, new: Rhythm, missed: bool) -> Option<Rhythm> {
         let margin = self.drift(wake, new.from);
         let period = wake.period.as_micros();
         // The old one, moved to at most half a period before or after the new one.
@@ -112,16 +109,15 @@ impl Rhythm {
         let old_from = new.from + half - Duration::from_micros(into) - margin;
         let old_to = old_from + self.width + margin * 2;
         let new_to = new.from + new.width;
-        let narrow = old_to - old_from <= NARROW;
-        let trust = if narrow { Trust::Confirmed } else { Trust::Once };
         if new.from > old_to {
-            return Some((Rhythm { from: old_from, width: old_to - old_from, ..new }, trust));
+            return Some(Rhythm { from: old_from, width: old_to - old_from, ..new });
         }
         if new_to < old_from || missed && new.from < old_from {
             return None;
         }
+        let narrow = old_to - old_from <= NARROW;
         let from = if narrow { old_from } else { old_from.max(new.from) };
-        Some((Rhythm { from, width: old_to.min(new_to) - from, ..new }, trust))
+        Some(Rhythm { from, width: old_to.min(new_to) - from, ..new })
     }
 }
 
@@ -344,7 +340,7 @@ impl Strobed {
         let known = self.rhythm.filter(|_| !searches);
         let refined = known.map(|known| known.refined(wake, new, missed));
         (self.rhythm, self.trust) = match refined {
-            Some(Some((refined, trust))) => (Some(refined), trust),
+            Some(Some(refined)) => (Some(refined), Trust::Confirmed),
             Some(None) if self.trust == Trust::Confirmed => (known, Trust::Doubted),
             // It has woken as predicted, but before the strobes began.
             Some(None) if known.is_some_and(|known| known.refined(wake, new, false).is_some()) => {

@@ -128,30 +128,3 @@ fn after_failures_a_strobe_begins_earlier() {
         assert!((least..least + rep / 4).contains(before), "{n}: {before} us");
     }
 }
-
-/// After a long silence the neighbour may have woken at any time of a long strobe. Its
-/// acknowledgement may come late: it is awake for another sender, whose copies collide.
-#[test]
-fn a_late_acknowledgement_after_a_long_silence_is_no_confirmation() {
-    for (silence, searched_after) in [(10, 16), (300, 3)] {
-        let mut mac = sender(Wake::DEFAULT);
-        let mut now = T0;
-        acquaint(&mut mac, &mut now, A);
-        now += Duration::from_secs(silence);
-        put_one(&mut mac, now, A);
-        let next = strobe(&mut mac, &mut now);
-        let copies = if silence > 100 { 9 } else { 2 };
-        let sfd = next.first.expect("the period is known") + repetition(LEN) * (copies - 1);
-        assert!(sfd < next.first.unwrap() + next.lasting && next.lasting < PERIOD);
-        now = sfd + air_time(LEN + 2) + Duration::from_millis(1);
-        end(&mut mac, now, sfd, ACKED, copies as u16);
-        put_one(&mut mac, now, A);
-        let failed = (0..).find(|_| {
-            let next = strobe(&mut mac, &mut now);
-            now = next.first.unwrap() + next.lasting;
-            end(&mut mac, now, now, Ack::Missing, 6);
-            next.lasting > PERIOD
-        });
-        assert_eq!(failed, Some(searched_after), "after {silence} s");
-    }
-}
