@@ -327,19 +327,21 @@ impl Strobed {
     /// Updates the phase from an acknowledged copy, which was noticed while the one before it was
     /// on the air, or just before. But the neighbour may have been awake for another reason, so a
     /// single observation that contradicts the known phase is not accepted, unless it comes from a
-    /// search.
+    /// search. Nor does one after a long silence confirm it: the neighbour may be awake for another
+    /// sender anywhere in the long strobe, and acknowledge late because the copies of both collide.
     fn learn(
         &mut self,
         wake: &Wake,
         end: &StrobeEnd,
         channel: Option<Channel>,
-        (searches, missed): (bool, bool),
+        (searches, missed, silent): (bool, bool, bool),
     ) {
         let before = end.sfd - PREAMBLE_SFD - repetition(end.len);
         let new = Rhythm { from: before - CHECK, width: CHECK + repetition(end.len), channel };
         let known = self.rhythm.filter(|_| !searches);
         let refined = known.map(|known| known.refined(wake, new, missed));
         (self.rhythm, self.trust) = match refined {
+            Some(Some(refined)) if silent => (Some(refined), Trust::Once),
             Some(Some(refined)) => (Some(refined), Trust::Confirmed),
             Some(None) if self.trust == Trust::Confirmed => (known, Trust::Doubted),
             // It has woken as predicted, but before the strobes began.
@@ -630,11 +632,12 @@ impl<R: DeliveryMethod, A: Array<Strobed>, const SPARE: usize> DeliveryMethod
             StrobeResult::Acknowledged | StrobeResult::Sent => {
                 let was_awake = answers || entry.is_awake_yet(&wake, end);
                 let missed = entry.failures > 0;
+                let silent = now > entry.heard + FORGOTTEN;
                 entry.acknowledged(now);
                 // A recipient that acknowledges the first transmission woke before it, so this is
                 // no observation.
                 if end.times > 1 && goes_on.is_none() && acknowledged && !was_awake {
-                    entry.learn(&wake, end, channel, (searches, missed));
+                    entry.learn(&wake, end, channel, (searches, missed, silent));
                 }
                 if end.more {
                     let until = goes_on.map_or(now + wake.burst, |burst| burst.until);

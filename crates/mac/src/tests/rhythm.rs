@@ -128,3 +128,31 @@ fn after_failures_a_strobe_begins_earlier() {
         assert!((least..least + rep / 4).contains(before), "{n}: {before} us");
     }
 }
+
+/// After a long silence the neighbour may have woken at any time of a long strobe, or before its
+/// last copies. Its acknowledgement may come late: it is awake for another sender, whose copies
+/// collide.
+#[test]
+fn a_late_acknowledgement_after_a_long_silence_is_no_confirmation() {
+    for (silence, copies, searched_after) in [(10, 2, 16), (300, 9, 3), (300, 17, 3)] {
+        let mut mac = sender(Wake::DEFAULT);
+        let mut now = T0;
+        acquaint(&mut mac, &mut now, A);
+        now += Duration::from_secs(silence);
+        put_one(&mut mac, now, A);
+        let next = strobe(&mut mac, &mut now);
+        let begin = next.first.expect("the period is known");
+        let sfd = begin + repetition(LEN) * (u32::from(copies) - 1);
+        assert!(sfd < begin + next.lasting && next.lasting < PERIOD, "{:?}", next.lasting);
+        now = sfd + air_time(LEN + 2) + Duration::from_millis(1);
+        end(&mut mac, now, sfd, ACKED, copies);
+        put_one(&mut mac, now, A);
+        let failed = (0..).find(|_| {
+            let next = strobe(&mut mac, &mut now);
+            now = next.first.unwrap() + next.lasting;
+            end(&mut mac, now, now, Ack::Missing, 6);
+            next.lasting > PERIOD
+        });
+        assert_eq!(failed, Some(searched_after), "after {silence} s and {copies} copies");
+    }
+}
