@@ -1,6 +1,6 @@
 //! The bench: a radio under test, its other end, and the air between them.
 
-use kinglet_radio::{Channel, Driver, MAX_FRAME};
+use kinglet_radio::{Channel, Driver, MAX_FRAME, SYMBOL};
 use kinglet_time::{Duration, Instant};
 
 /// A frame that the other end puts on the air.
@@ -100,4 +100,23 @@ pub trait Bench {
     /// Returns something that the driver did since the last call and that the data sheet of the
     /// chip forbids; `None` if there is nothing, or if the bench cannot know.
     fn misuse(&mut self) -> Option<&'static str>;
+}
+
+/// Properties of the radio under test that its driver does not declare.
+#[derive(Clone, Copy, Debug)]
+pub struct Setup {
+    /// Its output powers in dBm.
+    pub power_steps_dbm: &'static [i8],
+    /// Longest time in which a command reaches the radio, and a report its host: none, except for
+    /// a radio at the end of a line.
+    pub latency: Duration,
+    /// Accuracy of the times of SFDs: a symbol, except for a radio without a common clock.
+    pub accuracy: Duration,
+}
+
+impl Setup {
+    /// Returns those of a chip with these output powers, next to its host.
+    pub const fn of_chip(power_steps_dbm: &'static [i8]) -> Setup {
+        Setup { power_steps_dbm, latency: Duration::ZERO, accuracy: SYMBOL }
+    }
 }

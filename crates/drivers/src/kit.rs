@@ -1,6 +1,6 @@
 //! A bench and its oracle: commands, frames, time.
 
-use crate::bench::{Answer, Bench, Fault, Signal};
+use crate::bench::{Answer, Bench, Fault, Setup, Signal};
 use crate::frame::{Frame, Header, Kind, To};
 use crate::oracle::{Heard, Job, Mode, Noise, Oracle};
 use crate::rules::{Rule, Violation};
@@ -32,13 +32,6 @@ pub(crate) const ACKNOWLEDGED: Answer = Answer {
     is_second: false,
 };
 
-/// Properties of the radio under test that its driver does not declare.
-#[derive(Clone, Copy, Debug)]
-pub struct Setup {
-    /// Its output powers in dBm.
-    pub power_steps_dbm: &'static [i8],
-}
-
 /// A frame to send.
 #[derive(Clone, Copy)]
 pub(crate) struct Outgoing {
@@ -68,7 +61,7 @@ impl<'b, B: Bench> Kit<'b, B> {
     pub(crate) fn new(bench: &'b mut B, setup: Setup, seed: u64, lag: Duration) -> Self {
         let capabilities = bench.radio().capabilities();
         let auto_ack = capabilities.contains(Capabilities::AUTO_ACK);
-        let oracle = Oracle::new(auto_ack, setup.power_steps_dbm, lag);
+        let oracle = Oracle::new(auto_ack, setup, lag);
         let random = Random::new(seed, 1);
         let (answer, sequence, last, received, calls) = (None, 0, None, 0, 0);
         Kit { bench, oracle, random, capabilities, answer, sequence, last, received, calls }

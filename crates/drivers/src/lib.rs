@@ -59,9 +59,9 @@ mod oracle;
 mod random;
 mod rules;
 
-pub use bench::{Answer, Bench, Fault, Sent, Signal};
+pub use bench::{Answer, Bench, Fault, Sent, Setup, Signal};
 pub use directed::Check;
-pub use kit::{CALL_LIMIT, Setup};
+pub use kit::CALL_LIMIT;
 pub use random::scenario;
 pub use rules::{Rule, Violation};
 

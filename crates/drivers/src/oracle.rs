@@ -1,7 +1,7 @@
 //! The oracle: what a radio must, may and must not do, from what it was given and what is on the
 //! air.
 
-use crate::bench::{Answer, Sent};
+use crate::bench::{Answer, Sent, Setup};
 use crate::frame::Frame;
 use crate::rules::{Rule, Violation};
 use kinglet_radio::{
@@ -23,8 +23,6 @@ const FILTERED: u32 = 24;
 const FILTER_TIME: Duration = Duration::from_micros(150);
 /// Shortest time between two frames if a radio with a single buffer is to receive both.
 const APART: Duration = Duration::from_micros(1_500);
-/// Accuracy of the times of SFDs.
-const ACCURACY: Duration = SYMBOL;
 /// Delay of an acknowledgement that still ends within macAckWaitDuration, with a margin.
 const LATEST: Duration = Duration::from_micros(
     ACK_WAIT.as_micros() - TURNAROUND.as_micros() - air_time(ACK_PSDU).as_micros() - 20,
@@ -186,11 +184,11 @@ pub(crate) struct Oracle {
     pub(crate) lag: Duration,
     /// The radio filters, and acknowledges.
     pub(crate) auto_ack: bool,
-    steps_dbm: &'static [i8],
+    setup: Setup,
 }
 
 impl Oracle {
-    pub(crate) fn new(auto_ack: bool, steps_dbm: &'static [i8], lag: Duration) -> Oracle {
+    pub(crate) fn new(auto_ack: bool, setup: Setup, lag: Duration) -> Oracle {
         let filter = Filter { pan_id: 0xffff, short: 0xffff, extended: [0; 8] };
         Oracle {
             violation: None,
@@ -212,7 +210,7 @@ impl Oracle {
             excused_until: Instant::ZERO,
             lag,
             auto_ack,
-            steps_dbm,
+            setup,
         }
     }
 
@@ -341,7 +339,7 @@ impl Oracle {
     }
 
     fn settle(&self) -> Duration {
-        SETTLE + self.lag * 12
+        SETTLE + self.setup.latency + self.lag * 12
     }
 
     fn noises_on(&self, channel: Channel) -> impl Iterator<Item = &Noise> {
@@ -357,9 +355,8 @@ impl Oracle {
     fn freeze(&mut self, now: Instant) {
         self.judge(now);
         let (mode, settled, busy) = (self.mode, self.settled, self.job.is_some());
-        let filtered = OCTET * FILTERED;
         for heard in self.heard.iter_mut().flatten() {
-            let begun = heard.sfd + filtered <= now;
+            let begun = heard.sfd + OCTET * FILTERED <= now;
             let listens = mode == Mode::Receive(heard.channel) && settled <= heard.preamble();
             if heard.expect == Expect::Open && heard.preamble() < now {
                 let rule = Rule::ReceptionFirst;
@@ -394,7 +391,7 @@ impl Oracle {
         for index in 0..FRAMES {
             let Some(slot) = self.heard.get_mut(index) else { continue };
             // After a fault a report may be late.
-            let late = if now < self.excused_until { DUE * 100 } else { DUE };
+            let late = if now < self.excused_until { DUE * 100 } else { DUE + self.setup.latency };
             let due = |heard: &Heard| heard.end() + late + self.lag * 2 <= now;
             if let Some(heard) = slot.take_if(|heard| due(heard)) {
                 self.judge_heard(now, &heard);
@@ -447,6 +444,11 @@ impl Oracle {
         if frame.is_ack() {
             return self.handle_sent_ack(now, sent, frame);
         }
+        // The reset reaches the radio later.
+        let is_new = self.job.is_some_and(|job| frame.octets() == job.frame.octets());
+        if !is_new && preamble <= self.reset_at + self.setup.latency {
+            return;
+        }
         let excused = self.is_excused(now);
         let space = self.acked_until + SIFS;
         let Some(job) = &mut self.job else {
@@ -455,7 +457,7 @@ impl Oracle {
             }
             return;
         };
-        let (submitted, steps) = (*job, self.steps_dbm);
+        let submitted = *job;
         if job.sent.replace(sent).is_some() && !excused {
             self.fail(Rule::Truth, now, "the frame was on the air twice");
         }
@@ -467,14 +469,14 @@ impl Oracle {
         if sent.channel != submitted.channel {
             self.fail(Rule::ChannelAndPower, now, "the channel is wrong");
         }
-        if !is_nearest(steps, submitted.power_dbm, sent.power_dbm) {
+        if !is_nearest(self.setup.power_steps_dbm, submitted.power_dbm, sent.power_dbm) {
             self.fail(Rule::ChannelAndPower, now, "the power is not the nearest");
         }
         if preamble < space && preamble + SIFS > self.acked_until {
             self.fail(Rule::Spacing, now, "a frame followed too soon");
         }
         if let Start::At(at) = submitted.start
-            && far(at, sent.sfd)
+            && far(at, sent.sfd, SYMBOL)
         {
             self.fail(Rule::Schedule, now, "the frame was not on time");
         }
@@ -534,7 +536,7 @@ impl Oracle {
         }
         let request = heard.frame.is_data_request();
         // It changes at once; the chip decides up to 12 symbols before the acknowledgement.
-        let recently = sent.sfd < self.pending_at + ACK_NOTICED * 2;
+        let recently = sent.sfd < self.pending_at + ACK_NOTICED * 2 + self.setup.latency;
         if frame.pending() != (request && self.pending) && !(request && recently) {
             self.fail(Rule::FramePending, now, "the frame-pending bit is wrong");
         }
@@ -566,7 +568,7 @@ impl Oracle {
                     }
                     // A radio may derive the time from that of the acknowledgement.
                     Some(sent)
-                        if far(sent.sfd, sfd)
+                        if far(sent.sfd, sfd, self.setup.accuracy)
                             && !self.is_excused(now)
                             && job.answer.is_none_or(|answer| answer.late == Duration::ZERO) =>
                     {
@@ -578,7 +580,6 @@ impl Oracle {
             }
             Event::ChannelBusy => {
                 let Some(job) = self.end_job(now) else { return };
-                self.judge_not_sent(now, &job);
                 self.judge_busy(now, &job);
             }
             Event::Missed => {
@@ -598,7 +599,11 @@ impl Oracle {
         if job.is_none() {
             self.fail(Rule::OneEvent, now, "an event without a transmission");
         }
-        let back = if self.mode == Mode::Off { self.settle() } else { RETURN + self.lag * 4 };
+        let back = if self.mode == Mode::Off {
+            self.settle()
+        } else {
+            RETURN + self.setup.latency + self.lag * 4
+        };
         self.settled = self.settled.max(now + back);
         job
     }
@@ -610,6 +615,7 @@ impl Oracle {
     }
 
     fn judge_busy(&mut self, now: Instant, job: &Job) {
+        self.judge_not_sent(now, job);
         let Access::Csma(params) = job.access else {
             if job.access == Access::Immediate {
                 self.fail(Rule::Access, now, "the channel was assessed although it should not");
@@ -692,7 +698,7 @@ impl Oracle {
         if heard.sfd < self.window_begin {
             self.fail(Rule::Schedule, now, "a frame was received before its window");
         }
-        if far(heard.sfd, sfd) && !self.is_excused(now) {
+        if far(heard.sfd, sfd, self.setup.accuracy) && !self.is_excused(now) {
             self.fail(Rule::TimeOfReceived, now, "the time of the SFD is wrong");
         }
         if i16::from(rssi_dbm).abs_diff(i16::from(heard.rssi_dbm)) > STRENGTH_DB.unsigned_abs() {
@@ -701,9 +707,9 @@ impl Oracle {
     }
 }
 
-/// Returns whether the times differ by more than the accuracy of SFDs.
-fn far(a: Instant, b: Instant) -> bool {
-    a > b + ACCURACY || b > a + ACCURACY
+/// Returns whether the times differ by more than their accuracy.
+fn far(a: Instant, b: Instant, accuracy: Duration) -> bool {
+    a > b + accuracy || b > a + accuracy
 }
 
 /// Returns whether no step is nearer to the requested power than the used one.

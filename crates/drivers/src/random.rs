@@ -1,8 +1,8 @@
 //! Random scenarios: commands, frames and faults in any order.
 
-use crate::bench::{Answer, Bench, Fault};
+use crate::bench::{Answer, Bench, Fault, Setup};
 use crate::frame::{Frame, Header, Kind, To};
-use crate::kit::{ACKNOWLEDGED, FILTER, Kit, Outgoing, PEER, RECOVERY, Setup};
+use crate::kit::{ACKNOWLEDGED, FILTER, Kit, Outgoing, PEER, RECOVERY};
 use crate::oracle::Heard;
 use crate::rules::Violation;
 use kinglet_radio::{Access, Capabilities, Channel, CsmaParams, Filter, Start};

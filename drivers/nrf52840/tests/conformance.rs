@@ -40,7 +40,7 @@ impl Hardware for Model {
 }
 
 type Radio = Nrf52840<Model>;
-const SETUP: Setup = Setup { power_steps_dbm: POWER_STEPS_DBM };
+const SETUP: Setup = Setup::of_chip(POWER_STEPS_DBM);
 
 fn board() -> Board<Radio> {
     let chip = Soc::new();

@@ -2,6 +2,7 @@
 
 use crate::air::{Answer as AirAnswer, SHR_US, Signal as AirSignal, with_fcs};
 use crate::at86rf233::Shared;
+use crate::coprocessor::SharedCoprocessor;
 use crate::model::Model;
 use crate::nrf52840::SharedSoc;
 use kinglet_drivers::{Answer, Bench, Fault, Sent, Signal};
@@ -14,7 +15,7 @@ use std::rc::Rc;
 /// Calls of a driver that the contract does not have.
 #[derive(Clone, Copy, Debug)]
 pub struct Hooks<D> {
-    /// Notes a rising edge of the interrupt line.
+    /// Notes a rising edge of the interrupt line, or the arrival of octets.
     pub handle_interrupt: fn(&mut D, Instant),
     /// Returns the latest time of the next `poll_event`.
     pub deadline: fn(&D) -> Option<Instant>,
@@ -35,6 +36,11 @@ impl<D: Driver> Board<D> {
 
     /// Connects a driver to the nRF52840 whose registers it has.
     pub fn with_soc(chip: SharedSoc, driver: D, hooks: Hooks<D>) -> Board<D> {
+        Board { chip, driver, hooks }
+    }
+
+    /// Connects a driver to the coprocessor at the end of its line.
+    pub fn with_coprocessor(chip: SharedCoprocessor, driver: D, hooks: Hooks<D>) -> Board<D> {
         Board { chip, driver, hooks }
     }
 

@@ -1,4 +1,5 @@
-//! Register-level models of IEEE 802.15.4 radio chips, in which the real code of a driver runs.
+//! Register-level models of IEEE 802.15.4 radio chips, in which the real code of a driver runs,
+//! and a model of a radio coprocessor.
 //!
 //! A model follows the data sheet of its chip: registers, states with their transition times, frame
 //! buffer, interrupts, automatic functions. It shares no code with the driver, and its constants
@@ -11,11 +12,13 @@
 mod air;
 mod at86rf233;
 mod bench;
+mod coprocessor;
 mod model;
 mod nrf52840;
 
 pub use at86rf233::{Bus, Chip, Failed, Interrupt, Reset, Shared, SleepTransmit};
 pub use bench::{Board, Hooks};
+pub use coprocessor::{Coprocessor, LineFaults, SharedCoprocessor};
 pub use nrf52840::{SharedSoc, Soc};
 
 #[cfg(doctest)]

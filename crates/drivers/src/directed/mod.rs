@@ -4,9 +4,9 @@ mod faults;
 mod reception;
 mod transmission;
 
-use crate::bench::{Bench, Fault};
+use crate::bench::{Bench, Fault, Setup};
 use crate::frame::{Frame, Kind, To};
-use crate::kit::{FILTER, Kit, Outgoing, Setup};
+use crate::kit::{FILTER, Kit, Outgoing};
 use crate::rules::Violation;
 use core::fmt;
 use kinglet_radio::{Access, Capabilities, Channel};

@@ -1,9 +1,9 @@
 //! Transmission: access, acknowledgements, schedules, resets.
 
 use super::{CHANNEL, OWN, PLAIN, us};
-use crate::bench::{Answer, Bench};
+use crate::bench::{Answer, Bench, Setup};
 use crate::frame::Kind;
-use crate::kit::{ACKNOWLEDGED, Kit, Outgoing, Setup};
+use crate::kit::{ACKNOWLEDGED, Kit, Outgoing};
 use crate::rules::Rule;
 use kinglet_radio::{Access, Ack, Capabilities, Channel, CsmaParams, Event, MAX_FRAME, Start};
 use kinglet_time::Duration;

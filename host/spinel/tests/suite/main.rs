@@ -1,0 +1,5 @@
+//! The driver with a modelled coprocessor at the other end of the line.
+
+mod conformance;
+mod session;
+mod wired;
