@@ -9,7 +9,10 @@
 //! | [`message`] | header, command, property and value |
 //! | [`raw`] | frames in messages |
 //! | [`identity`] | the coprocessor's properties, and the check that it can be used |
-//! | [`rcp`] | the driver |
+//! | [`rcp`] | the driver, without I/O |
+//! | [`url`] | the place of a coprocessor |
+//! | [`line`](mod@line) | a serial port, or a process |
+//! | [`stick`] | driver and line |
 //!
 //! Design: `docs/decisions/0056-radio-coprocessor.md`.
 
@@ -18,12 +21,18 @@
 
 pub mod hdlc;
 pub mod identity;
+pub mod line;
 pub mod message;
 pub mod raw;
 pub mod rcp;
+pub mod stick;
+pub mod url;
 
 pub use identity::{Identity, Refusal};
+pub use line::{Line, LineError};
 pub use rcp::{Rcp, Stats, Trouble};
+pub use stick::Stick;
+pub use url::Url;
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

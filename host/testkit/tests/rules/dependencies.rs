@@ -73,7 +73,9 @@ fn allowed(name: &str) -> Option<Vec<&'static str>> {
         }
         "kinglet-zep" => below_lab(),
         // A driver as well, for hosts; its tests use the kit with a model of the coprocessor.
-        "kinglet-spinel" => vec![KIT, CHIPS, RADIO, "kinglet-time", "kinglet-wire"],
+        "kinglet-spinel" => {
+            vec![KIT, CHIPS, RADIO, "kinglet-time", "kinglet-wire", "kinglet", "kinglet-apps"]
+        }
         "kinglet-python" => vec!["kinglet-lab"],
         "kinglet-cli" => {
             [below_lab(), vec!["kinglet-lab", "kinglet-gateway", "kinglet-zep"]].concat()
