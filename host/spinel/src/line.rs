@@ -161,13 +161,8 @@ fn open_serial(
     let name = || name.to_owned();
     let system = |error: Errno| LineError::System(name(), error.to_string());
     let flags = OFlags::RDWR | OFlags::NOCTTY | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    let fd = rustix::fs::open(path, flags, Mode::empty()).map_err(|error| match error {
-        Errno::NOENT | Errno::NODEV | Errno::NXIO => LineError::Missing(name()),
-        Errno::ACCESS | Errno::PERM => LineError::Forbidden(name()),
-        Errno::BUSY => LineError::InUse(name()),
-        Errno::ISDIR => LineError::NotSerial(name()),
-        error => system(error),
-    })?;
+    let fd =
+        rustix::fs::open(path, flags, Mode::empty()).map_err(|error| refusal(name(), error))?;
     if !termios::isatty(&fd) {
         return Err(LineError::NotSerial(name()));
     }
@@ -188,4 +183,37 @@ fn open_serial(
     // Octets of an earlier program.
     termios::tcflush(&fd, QueueSelector::IOFlush).map_err(system)?;
     Ok(fd)
+}
+
+/// Returns the reason for which a device cannot be opened.
+fn refusal(name: String, error: Errno) -> LineError {
+    match error {
+        Errno::NOENT | Errno::NODEV | Errno::NXIO => LineError::Missing(name),
+        Errno::ACCESS | Errno::PERM => LineError::Forbidden(name),
+        Errno::BUSY => LineError::InUse(name),
+        Errno::ISDIR => LineError::NotSerial(name),
+        error => LineError::System(name, error.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // A user with all rights, as in a container, is never refused, so no device shows these.
+    #[test]
+    fn errors_of_the_system_are_named_by_their_reason() {
+        for (error, says) in [
+            (Errno::ACCESS, "tty: no permission to open the device; its group, often dialout"),
+            (Errno::PERM, "tty: no permission"),
+            (Errno::BUSY, "tty: another program uses the device"),
+            (Errno::NXIO, "tty: there is no such device"),
+            (Errno::MFILE, "tty: Too many open files"),
+        ] {
+            let text = refusal("tty".to_owned(), error).to_string();
+            assert!(text.starts_with(says), "{text}");
+        }
+        let text = LineError::Baud("tty".to_owned(), 460_800).to_string();
+        assert_eq!(text, "tty: the device lacks the rate of 460800 bits a second");
+    }
 }

@@ -85,6 +85,7 @@ impl Stick {
                 Err(error) => self.lose(now, error),
             }
         }
+        self.rcp.handle_deadline(now);
         self.flush(now);
     }
 
@@ -115,8 +116,7 @@ impl Stick {
         !self.rcp.octets().is_empty()
     }
 
-    /// Returns the latest time of the next call of [`Stick::exchange`] and
-    /// [`Driver::poll_event`].
+    /// Returns the latest time of the next call of [`Stick::exchange`].
     pub fn deadline(&self) -> Option<Instant> {
         earliest(self.rcp.deadline(), self.line.as_ref().err().map(|_| self.reopen_at))
     }

@@ -216,7 +216,12 @@ impl Rcp {
         self.output.drain(..len.min(self.output.len()));
     }
 
-    /// Returns the latest time of the next call of [`Driver::poll_event`].
+    /// Does what is due, such as the repetition of a command; [`Driver::poll_event`] does so too.
+    pub fn handle_deadline(&mut self, now: Instant) {
+        self.advance(now);
+    }
+
+    /// Returns the latest time of the next call of [`Rcp::handle_deadline`].
     pub fn deadline(&self) -> Option<Instant> {
         let event = (self.has_news || !self.events.is_empty()).then_some(self.event_at);
         let phase = match self.phase {

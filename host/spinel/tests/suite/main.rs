@@ -1,5 +1,6 @@
 //! The driver with a modelled coprocessor at the other end of the line.
 
 mod conformance;
+mod port;
 mod session;
 mod wired;
