@@ -8,4 +8,5 @@
 pub mod files;
 pub mod input;
 pub mod layers;
+pub mod spinel;
 pub mod wire;

@@ -34,13 +34,14 @@ fn feed_some(target: fn(&[u8]), starts: &[&[u8]], inputs: usize) {
 type Target = (&'static str, fn(&[u8]));
 
 /// Every target, by the name of its file and of its corpus folder.
-const TARGETS: [Target; 24] = {
-    use kinglet_fuzz::{files, layers, wire};
+const TARGETS: [Target; 26] = {
+    use kinglet_fuzz::{files, layers, spinel, wire};
     [
         ("aodv", wire::aodv),
         ("aodv_messages", layers::aodv_messages),
         ("coap", wire::coap),
         ("coap_messages", layers::coap_messages),
+        ("hdlc", spinel::hdlc),
         ("http_request", wire::http_request),
         ("icmpv6", wire::icmpv6),
         ("ieee802154", wire::ieee802154),
@@ -50,6 +51,7 @@ const TARGETS: [Target; 24] = {
         ("nd", wire::nd),
         ("nd_messages", layers::nd_messages),
         ("net_frames", layers::net_frames),
+        ("rcp", spinel::rcp),
         ("relay_fragments", layers::relay_fragments),
         ("rpl", wire::rpl),
         ("rpl_messages", layers::rpl_messages),
@@ -313,5 +315,43 @@ mod files {
     fn scenario() {
         let start = b"name = \"a\"\nduration_s = 1e3\nseed = 7\n[topology]\nhops = 3\n";
         feed(files::scenario, &[start, b"[mac]\n", b"[[flows]]\nfrom = 0\n"]);
+    }
+}
+
+mod spinel {
+    use super::feed;
+    use kinglet_fuzz::spinel;
+
+    #[test]
+    fn hdlc() {
+        // A restart, in part and whole; an escaped octet.
+        let restart = [0x7e, 0x80, 6, 0, 112, 0xee, 0x74, 0x7e];
+        feed(spinel::hdlc, &[&restart, &restart[..5], &[0x7e, 0x7d, 0x5e, 0x7d]]);
+    }
+
+    #[test]
+    fn rcp() {
+        // A restart and the answers to all queries, with the identifiers that the driver gives
+        // them.
+        let answers: [&[u8]; 9] = [
+            &[0x80, 6, 0, 112],
+            &[0x82, 6, 1, 4, 3],
+            &[0x83, 6, 2, b'x', 0],
+            &[0x84, 6, 5, 34, 0x81, 4],
+            &[0x85, 6, 0xb0, 1, 11],
+            &[0x86, 6, 0xb1, 1, 4],
+            &[0x87, 6, 8, 1, 2, 3, 4, 5, 6, 7, 8],
+            &[0x88, 6, 0x22, 11, 15, 26],
+            &[0x89, 6, 0x8b, 0x24, 0x7f],
+        ];
+        let step = |message: &&[u8]| [&[2, message.len() as u8], *message].concat();
+        let ready: Vec<u8> = answers.iter().flat_map(step).collect();
+        // A mode, a frame, a pending one; the answers to settings.
+        let settings = [7, 1, 7, 6, 7, 67];
+        let confirmed: Vec<u8> = (10..16).flat_map(|tid| [2, 4, 0x80 | tid, 6, 0, 0]).collect();
+        let working = [&ready[..], &settings, &confirmed].concat();
+        let received = [2, 23, 0x80, 6, 0x71, 5, 0, 0x41, 0x88, 7, 1, 2, 0xec, 0x80, 0, 0, 10, 0];
+        let with_frame = [&working[..], &received].concat();
+        feed(spinel::rcp, &[&ready, &working, &with_frame, &settings]);
     }
 }

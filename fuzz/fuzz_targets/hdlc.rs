@@ -1,0 +1,5 @@
+//! See [`kinglet_fuzz::spinel::hdlc`].
+
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| kinglet_fuzz::spinel::hdlc(data));
