@@ -282,6 +282,17 @@ impl<A: Array<Slot>> Queue<A> {
         self.slots.as_mut_slice().get_mut(self.head?)
     }
 
+    /// Returns the frame that follows the head, unless an indirect frame waits, which may go first.
+    pub(crate) fn second_mut(&mut self) -> Option<&mut Slot> {
+        let (head, next_order) = (self.head?, self.next_order);
+        let slots = self.slots.as_mut_slice().iter_mut().enumerate();
+        let waiting = slots.filter(|(index, slot)| *index != head && slot.place == Place::Waiting);
+        // Indirect frames count as the oldest ones.
+        let key = |slot: &Slot| (slot.kind.is_indirect(), next_order.wrapping_sub(slot.order));
+        let oldest = waiting.map(|(_, slot)| slot).max_by_key(|slot| key(slot));
+        oldest.filter(|slot| !slot.kind.is_indirect())
+    }
+
     /// Makes the next frame the head. Returns whether there is one.
     pub(crate) fn advance(&mut self) -> bool {
         self.head = self.first(Place::Waiting);

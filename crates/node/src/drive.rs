@@ -29,6 +29,11 @@ impl<P: Profile> Node<P> {
                 self.radio_refused(now);
             }
         }
+        if radio.can_prepare()
+            && let Some(Submission { command, frame }) = self.poll_next_frame(now)
+        {
+            radio.prepare(now, command, frame);
+        }
         if happened { Some(now) } else { self.deadline() }
     }
 }

@@ -505,6 +505,16 @@ pub trait Driver {
     /// [`Busy`] if a transmission is outstanding and `command` is another one; nothing changes.
     fn submit(&mut self, now: Instant, command: Command, frame: &[u8]) -> Result<(), Busy>;
 
+    /// Returns whether [`Driver::prepare`] has an effect.
+    fn can_prepare(&self) -> bool {
+        false
+    }
+
+    /// Notes the `Transmit` that is likely to follow the outstanding one. A driver at the end of a
+    /// slow line can load the frame meanwhile; it sends it only when that command is submitted,
+    /// which may be another one or never.
+    fn prepare(&mut self, _now: Instant, _command: Command, _frame: &[u8]) {}
+
     /// Returns the next event, oldest first; a received frame is written to the start of `frame`.
     fn poll_event(&mut self, now: Instant, frame: &mut [u8; MAX_FRAME]) -> Option<Event>;
 }

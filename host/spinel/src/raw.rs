@@ -6,6 +6,9 @@ use kinglet_radio::{Access, FCS_LEN, MAX_PSDU};
 /// Bit of the frame control field: the frame is secured (IEEE 802.15.4-2015, 7.2.2.3).
 const SECURITY_ENABLED: u8 = 0x08;
 
+/// Octets of the length before a frame.
+pub(crate) const LEN_OCTETS: usize = 2;
+
 /// A frame to send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Outgoing<'a> {

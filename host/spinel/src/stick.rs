@@ -163,6 +163,15 @@ impl Driver for Stick {
         result
     }
 
+    fn can_prepare(&self) -> bool {
+        self.rcp.can_prepare()
+    }
+
+    fn prepare(&mut self, now: Instant, command: Command, frame: &[u8]) {
+        self.rcp.prepare(now, command, frame);
+        self.flush(now);
+    }
+
     fn poll_event(&mut self, now: Instant, frame: &mut [u8; MAX_FRAME]) -> Option<Event> {
         let event = self.rcp.poll_event(now, frame);
         self.flush(now);

@@ -2,6 +2,7 @@
 
 use super::{Mac, Sizes};
 use crate::level::{HEADER, MIC, Sealed};
+use crate::queue::{Queue, Slot};
 use crate::security::{CounterError, LinkSecurity};
 use crate::stats::Discard;
 use kinglet_time::Instant;
@@ -29,11 +30,24 @@ impl<S: Sizes> Mac<S> {
 
     /// Secures the head of the queue, unless it is secured already or stays unsecured.
     pub(crate) fn secure_head(&mut self) -> Result<(), CounterError> {
+        self.secure(Queue::head_mut)
+    }
+
+    /// The same for the frame that follows it.
+    pub(crate) fn secure_second(&mut self) -> Result<(), CounterError> {
+        self.secure(Queue::second_mut)
+    }
+
+    #[inline(always)]
+    fn secure(
+        &mut self,
+        which: impl FnOnce(&mut Queue<S::Queue>) -> Option<&mut Slot>,
+    ) -> Result<(), CounterError> {
         if !S::Security::is_on(&self.key) {
             return Ok(());
         }
         let source = self.config.source();
-        let Some(slot) = self.queue.head_mut().filter(|slot| !slot.secured) else { return Ok(()) };
+        let Some(slot) = which(&mut self.queue).filter(|slot| !slot.secured) else { return Ok(()) };
         let frame = slot.frame.get_mut(..usize::from(slot.len)).ok_or(CounterError)?;
         self.security.secure(&self.key, self.capabilities, source, frame)?;
         slot.secured = true;

@@ -160,6 +160,31 @@ impl<S: Sizes> Mac<S> {
         Some(Submission { command, frame: slot.octets() })
     }
 
+    /// Returns the frame that is submitted next if the outstanding one is not repeated, so that a
+    /// driver at the end of a slow line can load it meanwhile ([`kinglet_radio::Driver::prepare`]).
+    /// Link security is applied to it. `None` if there is none, or if another one may go first. An
+    /// indirect frame that is added later still does so, with a higher frame counter. No device
+    /// receives both, because the frame returned here is for one device, and not for a sleeping
+    /// one.
+    pub fn poll_next(&mut self, _now: Instant) -> Option<Submission<'_>> {
+        let is_head = self.outstanding == Outstanding::Head && self.tx == TxState::Submitted;
+        if !is_head || self.strobes() || !self.csma_in_hardware() {
+            return None;
+        }
+        let is_usual = |slot: &&mut Slot| {
+            matches!(slot.kind, Kind::User(Class::Data | Class::Control)) && slot.dst.is_unicast()
+        };
+        self.queue.second_mut().as_ref().filter(|slot| is_usual(slot))?;
+        self.secure_second().ok()?;
+        let access = Access::Csma(self.config.csma_params);
+        let awaits = self.capabilities.contains(Capabilities::ACK_WAIT);
+        let (channel, power_dbm) = (self.config.channel, self.config.power_dbm);
+        let slot = self.queue.second_mut()?;
+        let ack = slot.ack && awaits;
+        let command = Command::Transmit { start: Start::Asap, access, channel, power_dbm, ack };
+        Some(Submission { command, frame: slot.octets() })
+    }
+
     /// Returns the required end of the head's SFD, if there is one.
     fn head_sfd(&mut self, now: Instant) -> Option<Instant> {
         match self.head_timing() {

@@ -182,3 +182,47 @@ fn sequence_numbers_advance_by_one_per_frame() {
     }
     assert!(numbers.windows(2).all(|pair| pair[1] == pair[0].wrapping_add(1)));
 }
+
+/// Returns the frame that is likely to follow the outstanding one.
+fn next_frame(mac: &mut TestMac) -> Option<Vec<u8>> {
+    mac.poll_next(T0).map(|submission| submission.frame.to_vec())
+}
+
+fn in_hardware() -> MacConfig {
+    MacConfig { csma: Csma::Hardware, ..config() }
+}
+
+#[test]
+fn the_frame_after_the_outstanding_one_is_known_and_is_submitted_next() {
+    let (mut mac, mut now) = (mac(in_hardware(), all(), 3), T0);
+    (1..=3).for_each(|token| put(&mut mac, now, request(token)).unwrap());
+    assert_eq!(next_frame(&mut mac), None, "nothing is outstanding");
+    let (first, _) = submitted(&mut mac, &mut now);
+    let next = mac.poll_next(now).map(|next| (next.command, next.frame.to_vec())).unwrap();
+    assert_eq!(next.0, first, "access, channel and power are the same");
+    assert_eq!(next_frame(&mut mac).as_ref(), Some(&next.1), "it can be asked for again");
+    transmitted(&mut mac, now, Ack::Received { frame_pending: false });
+    assert_eq!(next_frame(&mut mac), None);
+    assert_eq!(submitted(&mut mac, &mut now), next);
+}
+
+#[test]
+fn a_next_frame_that_is_not_certain_is_not_known() {
+    // An indirect frame would go first; a broadcast has a counter that all neighbours see.
+    for request in [
+        TxRequest { class: Class::Indirect, ..request(2) },
+        TxRequest { dst: Address::Short(0xffff), ack: false, ..request(2) },
+    ] {
+        let (mut mac, mut now) = (mac(in_hardware(), all(), 3), T0);
+        put(&mut mac, now, super::request(1)).unwrap();
+        submitted(&mut mac, &mut now);
+        put(&mut mac, now, request).unwrap();
+        put(&mut mac, now, super::request(3)).unwrap();
+        assert_eq!(next_frame(&mut mac), None, "{request:?}");
+    }
+    // CSMA-CA in software: the channel access depends on what happens until then.
+    let (mut mac, mut now) = (mac(config(), all(), 3), T0);
+    (1..=2).for_each(|token| put(&mut mac, now, request(token)).unwrap());
+    submitted(&mut mac, &mut now);
+    assert_eq!(next_frame(&mut mac), None);
+}

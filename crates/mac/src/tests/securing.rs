@@ -514,3 +514,23 @@ fn a_sleeping_device_recognises_a_repetition_with_another_counter() {
         assert_eq!(opened(&mut to, now, &frames[1]), second, "asleep: {sleeps}");
     }
 }
+
+#[test]
+fn the_next_frame_is_secured_once_and_after_the_outstanding_one() {
+    let csma = Csma::Hardware;
+    let mut sender = mac(MacConfig { csma, ..with_key(1, 7) }, all(), 1);
+    let mut now = T0;
+    for token in 1..=2 {
+        put(&mut sender, now, TxRequest { dst: Address::Short(9), ..request(token) }).unwrap();
+    }
+    let (_, first) = submitted(&mut sender, &mut now);
+    let next = sender.poll_next(now).unwrap().frame.to_vec();
+    assert_eq!((counter_of(&first), counter_of(&next)), (7, 8));
+    assert_eq!(sender.poll_next(now).unwrap().frame, next);
+    // The outstanding one is repeated: it stays as it is, and so does the next one.
+    transmitted(&mut sender, now, Ack::Missing);
+    assert_eq!(submitted(&mut sender, &mut now).1, first);
+    assert_eq!(sender.poll_next(now).unwrap().frame, next);
+    done(&mut sender, now);
+    assert_eq!(submitted(&mut sender, &mut now).1, next);
+}

@@ -374,6 +374,12 @@ impl<P: Profile> Node<P> {
         self.plan_data_request(now);
     }
 
+    /// Returns the frame that [`Node::poll_radio`] is likely to return next, while another one is
+    /// outstanding; see [`mac::Mac::poll_next`].
+    pub fn poll_next_frame(&mut self, now: Instant) -> Option<Submission<'_>> {
+        self.mac.poll_next(now)
+    }
+
     /// Notes that the driver refused the last command of [`Node::poll_radio`].
     pub fn radio_refused(&mut self, now: Instant) {
         self.wake();

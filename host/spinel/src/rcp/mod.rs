@@ -5,18 +5,19 @@
 //! repeated as well, because its receivers drop a second copy (IEEE 802.15.4-2015, 6.7.2).
 
 mod input;
+mod prepared;
 mod sending;
 mod settings;
 
 use crate::hdlc::{self, Decoder};
 use crate::identity::{Identity, QUERIES, Refusal};
 use crate::message::{self, Extent, Property, Status, Tid};
-use crate::raw::Outgoing;
 use core::fmt;
 use kinglet_radio::{
     Busy, Capabilities, Channel, Command, Driver, Event, Filter, MAX_FRAME, Start,
 };
 use kinglet_time::{Duration, Instant, earliest};
+use prepared::Prepared;
 use sending::{Progress, Sending};
 use settings::{Known, Setting, Wanted};
 use std::collections::VecDeque;
@@ -157,6 +158,7 @@ pub struct Rcp {
     known: Known,
     mode: Option<Mode>,
     sending: Option<Sending>,
+    prepared: Option<Prepared>,
     /// Events, with the frames of the received ones.
     events: VecDeque<(Event, Vec<u8>)>,
     /// Time of the last of them.
@@ -186,6 +188,7 @@ impl Rcp {
             known: Known::default(),
             mode: None,
             sending: None,
+            prepared: None,
             events: VecDeque::new(),
             event_at: now,
             has_news: false,
@@ -202,6 +205,7 @@ impl Rcp {
     pub fn restart(&mut self, now: Instant) {
         self.decoder.clear();
         self.output.clear();
+        self.prepared = None;
         (self.run, self.noise) = (0, 0);
         self.begin_restart(now, 0);
     }
@@ -261,6 +265,7 @@ impl Rcp {
 
     /// Appends a message to the output, and returns the time at which the line has sent it.
     fn write(&mut self, now: Instant, message: &[u8]) -> Instant {
+        self.withdraw_prepared();
         hdlc::encode(message, &mut self.output);
         now + self.line_time(self.output.len())
     }
@@ -451,19 +456,21 @@ impl Rcp {
         if !self.has_channel(sending.channel) {
             return self.report(now, Event::Missed, Vec::new());
         }
-        let channel = sending.channel.number();
-        let listens = self.known.channel.filter(|_| self.known.listens == Some(true));
-        let channel_after = listens.filter(|own| *own != channel);
-        let Sending { ref frame, access, .. } = sending;
-        let value = Outgoing { frame, channel, access, channel_after }.octets();
-        let tid = self.next_tid();
-        let octets = message::command(tid, message::Command::Set, Property::STREAM_RAW, &value);
-        let until = self.write(now, &octets) + self.line_time(LONGEST) + sending.longest();
+        let value = self.value_of(&sending.frame, sending.channel.number(), sending.access);
+        // A report of a damaged command may be about an earlier copy of this one, or about another
+        // command.
+        let mut is_alone = self.asked.is_none() && !sending.is_repeated;
+        let tid = self.finish_prepared(&value).unwrap_or_else(|| {
+            is_alone &= !self.withdraw_prepared();
+            let tid = self.next_tid();
+            let set = message::Command::Set;
+            self.write(now, &message::command(tid, set, Property::STREAM_RAW, &value));
+            tid
+        });
+        let until = now + self.line_time(self.output.len() + LONGEST) + sending.longest();
         if sending.is_repeated {
             self.stats.repeated_transmissions += 1;
         }
-        // A report of a damaged command may be about an earlier copy of this one.
-        let is_alone = self.asked.is_none() && !sending.is_repeated;
         sending.progress = Progress::Written { tid, until, is_alone };
         if self.known.listens != Some(true) {
             // The radio listens after a transmission, whatever it did before.
@@ -536,6 +543,15 @@ impl Driver for Rcp {
         }
         self.advance(now);
         Ok(())
+    }
+
+    fn can_prepare(&self) -> bool {
+        self.baud.is_some()
+    }
+
+    fn prepare(&mut self, now: Instant, command: Command, frame: &[u8]) {
+        self.advance(now);
+        self.prepare_frame(command, frame);
     }
 
     fn poll_event(&mut self, now: Instant, frame: &mut [u8; MAX_FRAME]) -> Option<Event> {

@@ -1,6 +1,7 @@
 //! The driver with a modelled coprocessor at the other end of the line.
 
 mod conformance;
+mod goodput;
 mod port;
 mod session;
 mod wired;

@@ -74,6 +74,15 @@ impl Driver for Wired {
         result
     }
 
+    fn can_prepare(&self) -> bool {
+        self.rcp.can_prepare()
+    }
+
+    fn prepare(&mut self, now: Instant, command: Command, frame: &[u8]) {
+        self.rcp.prepare(now, command, frame);
+        self.flush();
+    }
+
     fn poll_event(&mut self, now: Instant, frame: &mut [u8; MAX_FRAME]) -> Option<Event> {
         let event = self.rcp.poll_event(now, frame);
         self.flush();
@@ -135,7 +144,11 @@ impl Wire {
 
     /// Returns a wire whose radio listens, and whose other end acknowledges.
     pub(crate) fn listening(seed: u64) -> Wire {
-        let mut wire = Wire::new(seed, Some(460_800));
+        Wire::listening_at(seed, Some(460_800))
+    }
+
+    pub(crate) fn listening_at(seed: u64, baud: Option<u32>) -> Wire {
+        let mut wire = Wire::new(seed, baud);
         wire.board.radio().set_filter(FILTER);
         wire.listen();
         wire.board.set_answer(Some(ANSWER));
