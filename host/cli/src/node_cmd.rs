@@ -2,12 +2,11 @@
 
 use crate::exit::{Code, Failure, say};
 use crate::outputs::{Files, Input};
+use kinglet_zep::air::Ends;
 use kinglet_zep::console::Report;
-use kinglet_zep::datagram::PORT;
-use kinglet_zep::mote::{Ending, Ends, Mote, MoteError};
+use kinglet_zep::mote::{Ending, Mote, MoteError};
 use kinglet_zep::settings::Settings;
 use std::io::{BufReader, stdin};
-use std::net::{IpAddr, SocketAddr};
 use tokio::signal::unix::{SignalKind, signal};
 
 #[derive(clap::Args)]
@@ -38,7 +37,7 @@ pub(crate) struct Args {
     /// UDP addresses of this end and of the other one, a
     /// node or a dispatcher  [default port: 17754;
     /// default LOCAL: any free port]
-    #[arg(long, value_name = "[LOCAL,]REMOTE", value_parser = ends, verbatim_doc_comment)]
+    #[arg(long, value_name = "[LOCAL,]REMOTE", verbatim_doc_comment)]
     zep: Ends,
     /// Print one JSON object per event
     #[arg(long)]
@@ -101,41 +100,5 @@ async fn any_signal() {
         () = interrupt => {}
         () = terminate => {}
         () = hangup => {}
-    }
-}
-
-pub(crate) fn ends(text: &str) -> Result<Ends, String> {
-    let (local, remote) = match text.split_once(',') {
-        Some((local, remote)) => (Some(end(local)?), end(remote)?),
-        None => (None, end(text)?),
-    };
-    Ok(Ends { local, remote })
-}
-
-fn end(text: &str) -> Result<SocketAddr, String> {
-    let with_port = || text.parse().ok();
-    let without = || {
-        let host = text.trim_start_matches('[').trim_end_matches(']');
-        host.parse::<IpAddr>().ok().map(|host| SocketAddr::new(host, PORT))
-    };
-    with_port().or_else(without).ok_or_else(|| {
-        format!("\"{text}\" is not an address such as 127.0.0.1:17754 or [::1]:17754")
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn ends_are_addresses_with_or_without_ports() {
-        let both = ends("127.0.0.1:1,127.0.0.1").unwrap();
-        assert_eq!((both.local.unwrap().port(), both.remote.port()), (1, PORT));
-        let six = ends("[::1]:7").unwrap();
-        assert_eq!((six.local, six.remote.port()), (None, 7));
-        assert_eq!(ends("::1").unwrap().remote.port(), PORT);
-        for wrong in ["", "here:17754", "127.0.0.1:17754,", "127.0.0.1:70000"] {
-            assert!(ends(wrong).is_err(), "{wrong}");
-        }
     }
 }

@@ -10,6 +10,7 @@
 //! | [`profile`] | the table sizes of a node |
 //! | [`mote`] | a node as a process |
 //! | [`console`] | the commands and reports of its console |
+//! | [`reports`] | reports about routing and neighbour discovery |
 //!
 //! Design: `docs/decisions/0036-zep.md`.
 
@@ -23,5 +24,6 @@ pub mod mote;
 pub mod profile;
 pub mod radio;
 mod reasons;
+pub mod reports;
 pub mod settings;
 mod tasks;

@@ -1,22 +1,20 @@
 //! A Kinglet node as a process: its radio is [ZEP](crate::air), its clock the system's, and its
 //! console the standard input.
 
-use crate::air::{Air, Ears, Heard, Identity};
-use crate::console::{Candidate, Command, HELP, NearBy, Registered, Report, Target};
+use crate::air::{Air, Ears, Ends, Heard, Identity};
+use crate::console::{Command, HELP, Report};
 use crate::layers::{self, Full};
 use crate::profile::Process;
 use crate::radio::Radio;
 use crate::reasons;
+use crate::reports::{self, known_rank};
 use crate::settings::Settings;
 use crate::tasks::{self, Ping, Send, Talk, Task};
 use core::net::{Ipv6Addr, SocketAddr};
 use kinglet::Node;
-use kinglet::nd::Serving;
 use kinglet::net::UdpHandle;
 use kinglet::radio::{Driver, Filter};
-use kinglet::rpl::{INFINITE_RANK, Info};
 use kinglet::tcp::{ConnectionConfig, Handle, ListenConfig};
-use kinglet::wire::ieee802154::Address;
 use kinglet_apps::service::{Echo, Server, Service, Sink, Sizes, Source};
 use kinglet_apps::{App, Place, SnakeCase, udp};
 use kinglet_sim::trace::Losses;
@@ -31,15 +29,6 @@ pub(crate) struct Services;
 
 impl Sizes for Services {
     type Connections<C> = [Place<C>; 3];
-}
-
-/// Configuration that is not in the file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Ends {
-    /// Local address of the ZEP link; `None` is any free port.
-    pub local: Option<SocketAddr>,
-    /// Remote address: a dispatcher, or another node.
-    pub remote: SocketAddr,
 }
 
 /// Reason for which a node has ended early.
@@ -299,8 +288,8 @@ impl Mote {
             },
             Command::Udp { to, text } => self.send(now, to, &text, say),
             Command::Status => say(self.status()),
-            Command::Rpl => say(self.rpl()),
-            Command::Neighbours => say(self.neighbours()),
+            Command::Rpl => say(reports::rpl(self.node.routing().rpl())),
+            Command::Neighbours => say(reports::neighbours(self.node.net().discovery().nd(), now)),
             Command::Help | Command::Quit => say(Report::Help { text: HELP }),
         }
     }
@@ -313,50 +302,6 @@ impl Mote {
             let why = reasons::unsent(&self.node, to.0, error);
             say(Report::Failed { why: format!("udp: {why}") });
         }
-    }
-
-    fn rpl(&self) -> Report {
-        let rpl = self.node.routing().rpl();
-        let (info, stats) = (rpl.info(), rpl.stats());
-        let candidates = rpl.candidates().map(|it| Candidate {
-            address: it.address,
-            rank: it.rank,
-            etx: f64::from(it.etx) / 128.0,
-        });
-        let targets = rpl.routes().map(|it| Target {
-            prefix: format!("{}/{}", it.target().prefix, it.target().prefix_len),
-            via: it.via(),
-            external: it.is_external(),
-        });
-        Report::Rpl {
-            dodag: info.dodag_id,
-            version: info.dodag_id.map(|_| info.version),
-            rank: known_rank(&info),
-            parent: info.parent,
-            candidates: candidates.collect(),
-            targets: targets.collect(),
-            sent: (stats.diss, stats.dios, stats.daos, stats.dao_acks),
-            unacknowledged: stats.daos_failed,
-        }
-    }
-
-    fn neighbours(&self) -> Report {
-        let nd = self.node.net().discovery().nd();
-        let neighbours = nd.neighbours().map(|it| NearBy {
-            address: it.address(),
-            link: text(it.link()),
-            state: format!("{:?}", it.state()).to_lowercase(),
-            router: it.is_router(),
-        });
-        let registered = nd.role().as_ref().map(Serving::registrations).into_iter().flatten();
-        let now = self.air.now();
-        let registered = registered.map(|it| Registered {
-            address: it.address(),
-            link: text(it.link()),
-            left_s: (it.until() - now).as_millis() / 1000,
-        });
-        let (neighbours, registered) = (neighbours.collect(), registered.collect());
-        Report::Neighbours { router: nd.router(), neighbours, registered }
     }
 
     fn status(&self) -> Report {
@@ -383,18 +328,4 @@ impl Mote {
 
 fn addresses(node: &Node<Process>) -> Vec<Ipv6Addr> {
     (0..ADDRESSES).filter_map(|index| node.net().own_address(index)).collect()
-}
-
-/// Returns the own rank, if there is a route to the root.
-fn known_rank(info: &Info) -> Option<u16> {
-    (info.rank != INFINITE_RANK).then_some(info.rank)
-}
-
-/// Formats a link address as in the settings, if it is known.
-fn text(link: Address) -> Option<String> {
-    match link {
-        Address::None => None,
-        Address::Short(short) => Some(format!("0x{short:04x}")),
-        Address::Extended(octets) => Some(octets.map(|octet| format!("{octet:02x}")).join(":")),
-    }
 }

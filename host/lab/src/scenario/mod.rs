@@ -19,7 +19,7 @@ mod peers;
 mod places;
 mod prefix;
 mod presets;
-pub(crate) mod read;
+pub mod read;
 mod reference;
 pub mod renamed;
 mod street;
@@ -27,8 +27,7 @@ mod table;
 mod topology;
 mod tunnel;
 
-pub(crate) use addressing::NO_SHORT;
-pub use addressing::{Addressing, LinkAddresses};
+pub use addressing::{Addressing, LinkAddresses, NO_SHORT};
 pub use building::Building;
 pub use error::{ScenarioError, nearest};
 pub use flow::{Carrier, Datagrams, File, Flow, FlowKind, Listening, Pace, Sensor, Transport};
