@@ -106,7 +106,11 @@ fn code_of(error: &GatewayError) -> Code {
         | GatewayError::PrefixTaken { .. }
         | GatewayError::NoTunnel { .. }
         | GatewayError::BadName { .. } => Code::Usage,
+        GatewayError::Key(error) if !error.is_io() => Code::Usage,
+        GatewayError::State(error) if !error.is_io() => Code::Usage,
         GatewayError::Tun(_)
+        | GatewayError::Key(_)
+        | GatewayError::State(_)
         | GatewayError::Device { .. }
         | GatewayError::Radio(_)
         | GatewayError::Output(_)

@@ -1,11 +1,12 @@
 //! `kinglet node`: one node as a process; nodes share the air by UDP.
 
 use crate::exit::{Code, Failure, say};
-use crate::outputs::{Files, Input};
+use crate::outputs::{Files, Input, Output};
 use kinglet_zep::air::Ends;
 use kinglet_zep::console::Report;
 use kinglet_zep::mote::{Ending, Mote, MoteError};
 use kinglet_zep::settings::Settings;
+use kinglet_zep::state::State;
 use std::io::{BufReader, stdin};
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -39,6 +40,10 @@ pub(crate) struct Args {
     /// default LOCAL: any free port]
     #[arg(long, value_name = "[LOCAL,]REMOTE", verbatim_doc_comment)]
     zep: Ends,
+    /// Keep frame counters, and RPL's version, over
+    /// restarts; `key_file` in the settings needs it
+    #[arg(long, value_name = "DIR", verbatim_doc_comment)]
+    state: Option<Output>,
     /// Print one JSON object per event
     #[arg(long)]
     json: bool,
@@ -51,8 +56,14 @@ pub(crate) fn run(args: &Args) -> Result<Code, Failure> {
         code: if error.io { Code::Io } else { Code::Usage },
         message: error.to_string(),
     })?;
-    files.check()?;
-    let mut mote = Mote::new(&settings, args.zep).map_err(|error| failure(&error))?;
+    if let Some(key) = &settings.key_file {
+        files.reads_too("the key", key);
+    }
+    let state = args.state.as_ref().map(|state| files.directory("--state", state));
+    let outputs = files.check()?;
+    let state = state.map(|slot| State::open(outputs.path(slot), &settings.owner()));
+    let state = state.transpose().map_err(|error| failure(&error.into()))?;
+    let mut mote = Mote::with_state(&settings, args.zep, state).map_err(|error| failure(&error))?;
     let mut report_state = |report: Report| {
         // Plain structs of strings and numbers always serialise.
         let json = || serde_json::to_string(&report).unwrap_or_default();
@@ -70,8 +81,10 @@ pub(crate) fn run(args: &Args) -> Result<Code, Failure> {
 
 fn failure(error: &MoteError) -> Failure {
     let code = match error {
-        MoteError::Full(_) => Code::Usage,
-        MoteError::Io(_) => Code::Io,
+        MoteError::Full(_) | MoteError::NoState => Code::Usage,
+        MoteError::Key(error) if !error.is_io() => Code::Usage,
+        MoteError::State(error) if !error.is_io() => Code::Usage,
+        MoteError::Key(_) | MoteError::State(_) | MoteError::Io(_) => Code::Io,
     };
     Failure { code, message: error.to_string() }
 }

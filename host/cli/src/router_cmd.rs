@@ -35,6 +35,12 @@ pub(crate) fn run(args: &Args) -> Result<Code, Failure> {
     let mut files = Files::default();
     let file = files.reads("the configuration", &args.file);
     let settings = Settings::from_file(file)?;
+    if let Some(key) = &settings.key_file {
+        files.reads_too("the key", key);
+    }
+    if let Some(state) = &settings.state {
+        files.directory("`state`", &Output::at(state));
+    }
     if let Some(status) = &settings.status {
         files.writes("`status`", &Output::at(status));
     }

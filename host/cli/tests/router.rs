@@ -177,7 +177,7 @@ fn mistakes_in_the_configuration_are_reported_before_anything_starts() {
     let file = Scratch::new(text.as_bytes());
     let (code, _, error) = kinglet(&["router", file.0.to_str().unwrap()]);
     assert_eq!(code, Some(2), "{error}");
-    assert!(error.contains("network.prefix: missing; give the prefix"), "{error}");
+    assert!(error.contains("network.prefx: unknown key; did you mean `prefix`?"), "{error}");
     let (code, _, error) = kinglet(&["router", "no-such-file.toml", "--check"]);
     assert_eq!(code, Some(3), "{error}");
 }

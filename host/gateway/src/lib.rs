@@ -143,6 +143,8 @@ use kinglet_lab::scenario::{NodeId, Prefix, Scenario};
 use kinglet_sim::Hosted;
 use kinglet_sim::pcap::Pcap;
 use kinglet_zep::air::Ends;
+use kinglet_zep::key::KeyError;
+use kinglet_zep::state::StateError;
 use map::Map;
 use network::Mesh;
 use serve::{Here, Signals};
@@ -234,6 +236,10 @@ pub enum GatewayError {
     },
     /// The link to a radio has failed; the text has the reason.
     Radio(String),
+    /// The key cannot be read, or may not be used.
+    Key(KeyError),
+    /// The directory of the state is unusable.
+    State(StateError),
     /// The device, the runtime or the signal handlers failed.
     Io(io::Error),
 }
@@ -270,6 +276,8 @@ impl fmt::Display for GatewayError {
             ),
             GatewayError::Device { name, what } => write!(f, "the TUN device {name}: {what}"),
             GatewayError::Radio(what) => write!(f, "the radio: {what}"),
+            GatewayError::Key(error) => error.fmt(f),
+            GatewayError::State(error) => error.fmt(f),
             GatewayError::Output(what) => f.write_str(what),
             GatewayError::Incomplete(files) => f.write_str(&files.join("; ")),
             GatewayError::Io(error) => write!(f, "the gateway failed: {error}"),
@@ -282,6 +290,8 @@ impl std::error::Error for GatewayError {
         match self {
             GatewayError::Tun(error) => Some(error),
             GatewayError::Io(error) => Some(error),
+            GatewayError::Key(error) => Some(error),
+            GatewayError::State(error) => Some(error),
             GatewayError::NoBorderRouter { .. }
             | GatewayError::Serial(_)
             | GatewayError::Zep(_)

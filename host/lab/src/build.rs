@@ -370,6 +370,7 @@ fn learning<K: Copy>(
                 let dodag_id = scenario.addressing().address(node);
                 let mut root = rpl::Root::new(dodag_id, scenario.rpl.mode);
                 root.configuration.compressed = scenario.rpl.compression;
+                root.sequence = scenario.rpl.sequence;
                 if scenario.rpl.objective == Objective::Of0 {
                     root.configuration.objective = 0;
                     root.configuration.min_hop_rank_increase = OF0_HOP;

@@ -6,6 +6,8 @@
 //! | [`datagram`] | one frame as one UDP datagram |
 //! | [`air`] | the socket, and the thread that acknowledges frames |
 //! | [`radio`] | a [`Driver`](kinglet_radio::Driver) over it |
+//! | [`key`] | the file with the key of a network |
+//! | [`state`] | the directory with what a device keeps over restarts |
 //! | [`settings`] | the configuration file of a node |
 //! | [`profile`] | the table sizes of a node |
 //! | [`mote`] | a node as a process |
@@ -19,6 +21,7 @@
 pub mod air;
 pub mod console;
 pub mod datagram;
+pub mod key;
 mod layers;
 pub mod mote;
 pub mod profile;
@@ -26,4 +29,5 @@ pub mod radio;
 mod reasons;
 pub mod reports;
 pub mod settings;
+pub mod state;
 mod tasks;

@@ -3,17 +3,20 @@
 
 use crate::air::{Air, Ears, Ends, Heard, Identity};
 use crate::console::{Command, HELP, Report};
+use crate::key::{self, KeyError};
 use crate::layers::{self, Full};
 use crate::profile::Process;
 use crate::radio::Radio;
 use crate::reasons;
 use crate::reports::{self, known_rank};
 use crate::settings::Settings;
+use crate::state::{State, StateError};
 use crate::tasks::{self, Ping, Send, Talk, Task};
 use core::net::{Ipv6Addr, SocketAddr};
 use kinglet::Node;
 use kinglet::net::UdpHandle;
 use kinglet::radio::{Driver, Filter};
+use kinglet::rpl::{Info, Role, Sequence};
 use kinglet::tcp::{ConnectionConfig, Handle, ListenConfig};
 use kinglet_apps::service::{Echo, Server, Service, Sink, Sizes, Source};
 use kinglet_apps::{App, Place, SnakeCase, udp};
@@ -36,6 +39,12 @@ impl Sizes for Services {
 pub enum MoteError {
     /// More addresses, routes, neighbours or contexts than fit into a table.
     Full(&'static str),
+    /// The key cannot be read, or may not be used.
+    Key(KeyError),
+    /// The directory of the state is unusable.
+    State(StateError),
+    /// There is a key, and no directory that keeps the frame counters.
+    NoState,
     /// The socket or a thread.
     Io(io::Error),
 }
@@ -44,6 +53,12 @@ impl fmt::Display for MoteError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             MoteError::Full(what) => write!(f, "too many {what} for the capacity of a node"),
+            MoteError::Key(error) => error.fmt(f),
+            MoteError::State(error) => error.fmt(f),
+            MoteError::NoState => f.write_str(
+                "link security needs a directory that keeps the frame counters over restarts: \
+                 give it with --state DIR",
+            ),
             MoteError::Io(error) => write!(f, "the air: {error}"),
         }
     }
@@ -54,6 +69,18 @@ impl std::error::Error for MoteError {}
 impl From<Full> for MoteError {
     fn from(Full(what): Full) -> Self {
         MoteError::Full(what)
+    }
+}
+
+impl From<KeyError> for MoteError {
+    fn from(error: KeyError) -> Self {
+        MoteError::Key(error)
+    }
+}
+
+impl From<StateError> for MoteError {
+    fn from(error: StateError) -> Self {
+        MoteError::State(error)
     }
 }
 
@@ -97,6 +124,7 @@ pub struct Mote {
     /// Own addresses and RPL's parent in the last report.
     reported: (Vec<Ipv6Addr>, Option<Ipv6Addr>),
     losses: Losses,
+    state: Option<State>,
 }
 
 /// Number of own addresses that are checked; there are fewer.
@@ -127,9 +155,27 @@ impl Mote {
     /// Creates a node with these settings, and opens its ZEP link.
     ///
     /// # Errors
-    /// [`MoteError`]
+    /// [`MoteError`]; with link security a node needs a state ([`Mote::with_state`]).
     pub fn new(settings: &Settings, ends: Ends) -> Result<Mote, MoteError> {
-        let config = layers::config(settings);
+        Mote::with_state(settings, ends, None)
+    }
+
+    /// The same for a node that continues after a former life, and keeps what the next one needs.
+    ///
+    /// # Errors
+    /// [`MoteError`]
+    pub fn with_state(
+        settings: &Settings,
+        ends: Ends,
+        mut state: Option<State>,
+    ) -> Result<Mote, MoteError> {
+        let kept = state.as_ref().map(State::kept).unwrap_or_default();
+        if settings.key_file.is_some() && state.is_none() {
+            return Err(MoteError::NoState);
+        }
+        let security = settings.key_file.as_deref();
+        let security = security.map(|path| key::read(path, kept.frame_counter)).transpose()?;
+        let config = layers::config(settings, security);
         let (waker, wakes) = mpsc::channel();
         let for_air = waker.clone();
         let filter = Filter {
@@ -141,7 +187,10 @@ impl Mote {
         let hear = move |heard| for_air.send(Wake::Air(heard)).is_ok();
         let air = Air::open(ends.local, ends.remote, ears, hear)?;
         let radio = Radio::new(air.clone(), Duration::from_millis(settings.ack_wait_ms.into()));
-        let node = layers::node(settings, radio.capabilities())?;
+        let mut node = layers::node(settings, config, kept, radio.capabilities())?;
+        if let Some(state) = &mut state {
+            state.follow(air.now(), &mut node, sequence)?;
+        }
         let listen =
             ListenConfig { connection: ConnectionConfig::DEFAULT, ..ListenConfig::default() };
         let apps = Apps {
@@ -153,7 +202,20 @@ impl Mote {
         let (tasks, pings, udp) = (Vec::new(), 0, None);
         let reported = (addresses(&node), None);
         let losses = Losses::new(air.now(), &*node);
-        Ok(Mote { node, radio, air, wakes, waker, apps, tasks, pings, udp, reported, losses })
+        Ok(Mote {
+            node,
+            radio,
+            air,
+            wakes,
+            waker,
+            apps,
+            tasks,
+            pings,
+            udp,
+            reported,
+            losses,
+            state,
+        })
     }
 
     /// Returns its addresses.
@@ -217,6 +279,9 @@ impl Mote {
                 Err(RecvTimeoutError::Timeout) => {}
             }
             next = self.step(say);
+            if let Some(state) = &mut self.state {
+                state.follow(self.air.now(), &mut self.node, sequence)?;
+            }
         }
     }
 
@@ -324,6 +389,13 @@ impl Mote {
             reasons,
         }
     }
+}
+
+/// Returns the present version and DTSN of RPL's root.
+fn sequence(node: &Node<Process>) -> Option<Sequence> {
+    let rpl = node.routing().rpl();
+    let Info { version, dtsn, .. } = rpl.info();
+    matches!(rpl.config().role, Role::Root(_)).then_some(Sequence { version, dtsn })
 }
 
 fn addresses(node: &Node<Process>) -> Vec<Ipv6Addr> {

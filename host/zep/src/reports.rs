@@ -1,6 +1,7 @@
 //! Reports about the state of routing and neighbour discovery, of a node or of a border router.
 
 use crate::console::{Candidate, NearBy, Registered, Report, Target};
+use crate::settings::Link;
 use kinglet::nd::{self, Discovery, RouterSizes, Serving};
 use kinglet::rpl::{self, INFINITE_RANK, Info, Rpl};
 use kinglet::wire::ieee802154::Address;
@@ -59,9 +60,5 @@ pub(crate) fn known_rank(info: &Info) -> Option<u16> {
 
 /// Formats a link address as in the settings, if it is known.
 fn text(link: Address) -> Option<String> {
-    match link {
-        Address::None => None,
-        Address::Short(short) => Some(format!("0x{short:04x}")),
-        Address::Extended(octets) => Some(octets.map(|octet| format!("{octet:02x}")).join(":")),
-    }
+    (link != Address::None).then(|| Link(link).to_string())
 }

@@ -112,6 +112,15 @@ pub fn is_echoed(stream: &mut TcpStream) -> bool {
 /// An air on which every process receives all others. Returns the two ends of each one's ZEP link:
 /// its own address, and that to which it sends.
 pub fn air(processes: usize) -> Vec<(SocketAddr, SocketAddr)> {
+    heard_air(processes, |_| {})
+}
+
+/// The same; `hear` gets each datagram.
+pub fn heard_air(
+    processes: usize,
+    hear: impl Fn(&[u8]) + Send + Sync + 'static,
+) -> Vec<(SocketAddr, SocketAddr)> {
+    let hear = Arc::new(hear);
     let bound = || UdpSocket::bind("127.0.0.1:0").expect("loopback");
     let address = |socket: &UdpSocket| socket.local_addr().expect("it is bound");
     let own: Vec<SocketAddr> = (0..processes).map(|_| address(&bound())).collect();
@@ -119,12 +128,13 @@ pub fn air(processes: usize) -> Vec<(SocketAddr, SocketAddr)> {
     let airs: Vec<Arc<UdpSocket>> = (0..processes).map(|_| Arc::new(bound())).collect();
     let ends = own.iter().zip(&airs).map(|(own, air)| (*own, address(air))).collect();
     for from in 0..processes {
-        let (airs, own) = (airs.clone(), own.clone());
+        let (airs, own, hear) = (airs.clone(), own.clone(), Arc::clone(&hear));
         thread::spawn(move || {
             let mut octets = [0; 512];
             loop {
                 // An error comes from a process that does not run.
                 let Ok(len) = airs[from].recv(&mut octets) else { continue };
+                hear(&octets[..len]);
                 let others = own.iter().zip(&airs).enumerate().filter(|(to, _)| *to != from);
                 for (_, (own, air)) in others {
                     let _ = air.send_to(&octets[..len], own);
@@ -140,8 +150,13 @@ pub struct External(Child);
 
 impl External {
     pub fn start(file: &Path, ends: &str) -> Self {
+        External::start_with(file, ends, &[])
+    }
+
+    /// The same with these options.
+    pub fn start_with(file: &Path, ends: &str, options: &[&str]) -> Self {
         let mut command = Command::new(env!("CARGO_BIN_EXE_kinglet"));
-        command.arg("node").arg(file).args(["--zep", ends]);
+        command.arg("node").arg(file).args(["--zep", ends]).args(options);
         External(command.stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap())
     }
 }

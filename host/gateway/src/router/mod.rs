@@ -24,6 +24,7 @@ use crate::tun::{self, TunConfig};
 use crate::{GatewayError, check_prefix, new_life};
 use core::net::Ipv6Addr;
 use kinglet_lab::capture::whole;
+use kinglet_zep::state::State;
 use network::Router;
 use serde::Serialize;
 use settings::Settings;
@@ -87,7 +88,7 @@ pub fn run(settings: &Settings, output: Output) -> Result<(), GatewayError> {
 async fn serve(settings: &Settings, output: Output) -> Result<(), GatewayError> {
     // Before the first output, so that a signal right after it ends the program cleanly.
     let mut signals = Signals::new()?;
-    let Settings { network, status, .. } = settings;
+    let Settings { network, state, status, .. } = settings;
     let config = TunConfig {
         name: settings.tun.clone(),
         address: network.prefix.host(),
@@ -95,9 +96,10 @@ async fn serve(settings: &Settings, output: Output) -> Result<(), GatewayError> 
         mesh: network.prefix.mesh(),
         mtu: network.net.mtu,
     };
+    let state = state.as_deref().map(|directory| State::open(directory, &settings.owner()));
+    let state = state.transpose().map_err(GatewayError::State)?;
     let mut here = Here::create(&config, tun::ROUTER).await?;
-    let mut router = Router::open(settings, new_life())
-        .map_err(|error| GatewayError::Radio(error.to_string()))?;
+    let mut router = Router::open(settings, new_life(), state)?;
     let (notices, noticed) = channel();
     let screen = Screen::new(output, noticed);
     let mut watchers = Watchers { screen, status: status.as_deref(), failed: None };

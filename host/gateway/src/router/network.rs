@@ -2,6 +2,7 @@
 
 use super::radio::Radio;
 use super::settings::{Settings, router_address};
+use crate::GatewayError;
 use crate::bridge::{End, Network};
 use crate::look::{Look, Row, Shown};
 use crate::network::NodeCounters;
@@ -10,13 +11,15 @@ use core::net::Ipv6Addr;
 use kinglet::Node;
 use kinglet::net::{NextHop, Route};
 use kinglet::radio::{Driver, Filter};
+use kinglet::rpl::{Info, Sequence};
 use kinglet_lab::build::border_router;
 use kinglet_lab::profile::LabProfile;
 use kinglet_lab::run::{BorderResult, FlowResult, LossResult, Reasons};
-use kinglet_lab::scenario::{NodeId, Role, Routing};
+use kinglet_lab::scenario::{NodeId, Role, Routing, Scenario};
 use kinglet_sim::trace::Losses;
 use kinglet_time::{Duration, Instant, earliest};
-use kinglet_zep::reports;
+use kinglet_zep::state::{State, StateError};
+use kinglet_zep::{key, reports};
 use std::io;
 
 /// The number of the border router, the only node whose state is known.
@@ -34,16 +37,39 @@ pub(crate) struct Router {
     address: Ipv6Addr,
     losses: Losses,
     looked: Instant,
+    state: Option<State>,
+    /// The reason for which the state was not kept.
+    failed: Option<StateError>,
 }
 
 impl Router {
     /// Creates the router of these settings, and opens the link to its radio. `life` has to differ
-    /// from run to run.
+    /// from run to run. The router continues after its former life if it has a `state`.
     ///
     /// # Errors
-    /// The link cannot be opened.
-    pub(crate) fn open(settings: &Settings, life: u64) -> io::Result<Self> {
-        let network = &settings.network;
+    /// The link cannot be opened, the key may not be used, or the state cannot be kept.
+    pub(crate) fn open(
+        settings: &Settings,
+        life: u64,
+        state: Option<State>,
+    ) -> Result<Self, GatewayError> {
+        let mut network = settings.network.clone();
+        let kept = state.as_ref().map(State::kept).unwrap_or_default();
+        if let Some(path) = &settings.key_file {
+            let key = key::read(path, kept.frame_counter).map_err(GatewayError::Key)?;
+            network.mac.security = Some(key);
+        }
+        network.rpl.sequence = kept.rpl;
+        Router::of(settings, &network, life, state)
+    }
+
+    fn of(
+        settings: &Settings,
+        network: &Scenario,
+        life: u64,
+        state: Option<State>,
+    ) -> Result<Self, GatewayError> {
+        let failed = |error: io::Error| GatewayError::Radio(error.to_string());
         let addressing = network.addressing();
         let filter = Filter {
             pan_id: network.mac.pan_id.0,
@@ -51,21 +77,26 @@ impl Router {
             extended: addressing.eui64(NODE),
         };
         let ack_wait = Duration::from_millis(settings.ack_wait_ms.into());
-        let radio = Radio::open(&settings.radio, filter, ack_wait)?;
+        let radio = Radio::open(&settings.radio, filter, ack_wait).map_err(failed)?;
         let mut node = border_router(network, life, radio.capabilities());
         if network.routing == Routing::Static {
             // All nodes are in range.
             let via = NextHop::OnLink;
             let near = Route { prefix: network.prefix.mesh(), prefix_len: 64, via };
-            node.interface().add_route(near).map_err(|_| io::ErrorKind::OutOfMemory)?;
+            let full = |_| GatewayError::Unsupported("more routes than a router has".to_owned());
+            node.interface().add_route(near).map_err(full)?;
         }
         let (now, address) = (Instant::ZERO, router_address(network));
         let losses = Losses::new(now, &*node);
+        let (next, looked, failure) = (None, Instant::ZERO, None);
         let mut router =
-            Router { node, radio, now, next: None, address, losses, looked: Instant::ZERO };
+            Router { node, radio, now, next, address, losses, looked, state, failed: failure };
+        // Before the first frame.
+        router.keep();
+        router.failed.take().map_or(Ok(()), |error| Err(GatewayError::State(error)))?;
         router.drive();
         // It listens now, and a recipient of the greeting may send.
-        router.radio.greet()?;
+        router.radio.greet().map_err(failed)?;
         Ok(router)
     }
 
@@ -76,7 +107,23 @@ impl Router {
 
     fn drive(&mut self) {
         self.next = self.node.drive(self.now, &mut self.radio);
+        self.keep();
     }
+
+    /// Keeps what the stack reserves for its next life.
+    fn keep(&mut self) {
+        if let Some(state) = &mut self.state
+            && let Err(error) = state.follow(self.now, &mut self.node, sequence)
+        {
+            self.failed = Some(error);
+        }
+    }
+}
+
+/// Returns RPL's present version and DTSN, if RPL is the routing protocol.
+fn sequence(node: &Node<LabProfile>) -> Option<Sequence> {
+    let Info { version, dtsn, .. } = node.routing().rpl()?.info();
+    Some(Sequence { version, dtsn })
 }
 
 impl Network for Router {
@@ -110,7 +157,10 @@ impl Network for Router {
         if self.radio.exchange(self.now)? {
             self.drive();
         }
-        Ok(())
+        match self.failed.take() {
+            Some(error) => Err(io::Error::other(error)),
+            None => Ok(()),
+        }
     }
 
     async fn outside(&self) {

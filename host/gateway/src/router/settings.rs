@@ -44,6 +44,11 @@ pub struct Settings {
     pub radio: Link,
     /// Longest delay of an acknowledgement after the end of its frame, in milliseconds.
     pub ack_wait_ms: u16,
+    /// File with the key of link security ([`kinglet_zep::key`]); without one frames are not
+    /// secured.
+    pub key_file: Option<PathBuf>,
+    /// Directory that keeps frame counters and RPL's version over restarts.
+    pub state: Option<PathBuf>,
     /// File for the state of the network, rewritten as a whole every second.
     pub status: Option<PathBuf>,
     /// Name of the TUN device.
@@ -84,13 +89,28 @@ impl Settings {
         let radio: Link = required(&mut top, "radio", "the radio, such as \"zep://[::1]:17754\"")?;
         let ack_wait_ms = top.integer("ack_wait_ms", 1..=1_000, ACK_WAIT_MS.into())? as u16;
         let beside = |name: &str| file.parent().map_or(PathBuf::from(name), |dir| dir.join(name));
+        let key_file = top.string_opt("key_file")?.map(beside);
+        let state = top.string_opt("state")?.map(beside);
+        if key_file.is_some() && state.is_none() {
+            let what = "a directory, because `key_file` is given: link security needs one that \
+                        keeps the frame counters over restarts";
+            return Err(top.missing("state", what));
+        }
         let status = top.string_opt("status")?.map(beside);
         let network = section(&mut top, "network")?;
         let host = section(&mut top, "tun")?;
         top.finish()?;
         let (tun, address, mtu) = host_end(host)?;
         let network = net(network, address, mtu)?;
-        Ok(Settings { radio, ack_wait_ms, status, tun, network })
+        Ok(Settings { radio, ack_wait_ms, key_file, state, status, tun, network })
+    }
+}
+
+impl Settings {
+    /// Returns the name of the router in the directory of its state.
+    pub fn owner(&self) -> String {
+        settings::Link(Address::Extended(self.network.addressing().eui64(self.network.root())))
+            .to_string()
     }
 }
 
@@ -98,7 +118,7 @@ impl Settings {
 fn section<'a>(top: &mut Reader<'a>, key: &'static str) -> Result<Reader<'a>, ScenarioError> {
     match top.table_opt(key)? {
         Some(table) => Ok(table),
-        None => Err(top.error_at(key, format!("missing; add a section [{key}]"))),
+        None => Err(top.missing(key, &format!("a section [{key}]"))),
     }
 }
 
@@ -110,7 +130,7 @@ fn required<T: FromStr<Err = String>>(
 ) -> Result<T, ScenarioError> {
     match parsed(t, key)? {
         Some(value) => Ok(value),
-        None => Err(t.error_at(key, format!("missing; give {what}"))),
+        None => Err(t.missing(key, what)),
     }
 }
 
@@ -305,9 +325,15 @@ mod tests {
                 format!("rado = \"\"\n{TOP}{NETWORK}{TUN}"),
                 "rado: unknown key; did you mean `radio`?",
             ),
+            (
+                with("").replace("prefix =", "prefx ="),
+                "r.toml:3:1: network.prefx: unknown key; did you mean `prefix`?",
+            ),
+            (with("").replace("[network]", "[netwrok]"), "netwrok: unknown key; did you mean"),
             (format!("{NETWORK}{TUN}"), "radio: missing; give the radio"),
-            (format!("{TOP}{TUN}"), "network: missing; add a section [network]"),
-            (format!("{TOP}{NETWORK}"), "tun: missing; add a section [tun]"),
+            (format!("key_file = \"k\"\n{TOP}{NETWORK}{TUN}"), "state: missing; give a directory"),
+            (format!("{TOP}{TUN}"), "network: missing; give a section [network]"),
+            (format!("{TOP}{NETWORK}"), "tun: missing; give a section [tun]"),
             (format!("{TOP}{NETWORK}[tun]\n"), "tun.address: missing; give this machine's address"),
             (format!("{TOP}{NETWORK}{TUN}name = \"a/b\"\n"), "tun.name: \"a/b\" is not a name"),
             (format!("{TOP}{NETWORK}{TUN}mtu = 1279\n"), "allowed are 1280 to 2047"),

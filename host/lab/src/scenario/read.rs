@@ -93,6 +93,18 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
+    /// Returns an error for the value of `key`, which has to be there; `what` describes it. A key
+    /// whose name is near is reported instead.
+    pub fn missing(&self, key: &'static str, what: &str) -> ScenarioError {
+        let strangers = self.table.keys().filter(|it| !self.asked.contains(&it.get_ref().as_ref()));
+        let mut near = strangers.filter(|it| nearest(it.get_ref(), &[key]).is_some());
+        let Some(near) = near.next() else {
+            return self.error_at(key, format!("missing; give {what}"));
+        };
+        let message = format!("unknown key; did you mean `{key}`?");
+        self.source.error(near.span(), &self.field(near.get_ref()), message).meant(Some(key))
+    }
+
     /// Refuses keys that were not looked up.
     pub fn finish(self) -> Result<()> {
         for key in self.table.keys() {
