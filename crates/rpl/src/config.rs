@@ -6,6 +6,7 @@ use crate::parents::Candidate;
 use core::net::Ipv6Addr;
 use kinglet_mem::Array;
 use kinglet_time::Duration;
+use kinglet_wire::lollipop::Counter;
 use kinglet_wire::rpl::{Configuration, PrefixInformation, RouteInformation};
 
 /// Role of a node.
@@ -71,6 +72,31 @@ pub struct Root {
     pub prefix: Option<PrefixInformation>,
     /// Prefix of external destinations that are reached through the root.
     pub route: Option<RouteInformation>,
+    /// Version and DTSN with which it begins: [`Sequence::next`] of the last ones of its former
+    /// life, if it has kept them. `None` begins with 240 and a random DTSN of 128 to 255; either
+    /// way the version is above those that other nodes remember and report at the start.
+    pub sequence: Option<Sequence>,
+}
+
+/// DODAGVersionNumber and DTSN of a root, which it keeps over a restart (RFC 6550, 7.2). Nodes
+/// ignore an older version, and take an unchanged DTSN for no request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sequence {
+    /// DODAGVersionNumber.
+    pub version: u8,
+    /// Destination Advertisement Trigger Sequence Number.
+    pub dtsn: u8,
+}
+
+impl Sequence {
+    /// Returns those that come after these.
+    #[must_use]
+    pub const fn next(self) -> Self {
+        Sequence {
+            version: Counter::new(self.version).next().value(),
+            dtsn: Counter::new(self.dtsn).next().value(),
+        }
+    }
 }
 
 impl Root {
@@ -93,6 +119,7 @@ impl Root {
             configuration: CONFIGURATION,
             prefix: Some(prefix),
             route: None,
+            sequence: None,
         }
     }
 }

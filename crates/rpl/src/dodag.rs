@@ -1,6 +1,6 @@
 //! Membership of a DODAG version: rank, and the ranks that limit it (RFC 6550, 8.2).
 
-use crate::config::{Mode, Root};
+use crate::config::{Mode, Root, Sequence};
 use crate::lollipop::Counter;
 use crate::rank::{INFINITE_RANK, dag_rank};
 use core::net::Ipv6Addr;
@@ -60,6 +60,10 @@ impl Dodag {
     //= rfc6550#6.3.1-2 rfc6550#8.1-2 rfc6550#8.2.2.2-1 rfc6550#8.2.2.2-2
     pub(crate) const fn of_root(root: &Root, instance: u8) -> Self {
         let rank = root.configuration.min_hop_rank_increase;
+        let (version, dtsn) = match root.sequence {
+            Some(Sequence { version, dtsn }) => (Counter::new(version), Counter::new(dtsn)),
+            None => (Counter::FIRST, Counter::FIRST),
+        };
         Dodag {
             id: root.dodag_id,
             instance,
@@ -67,8 +71,8 @@ impl Dodag {
             operation: root.mode.value(),
             grounded: root.grounded,
             preference: root.preference,
-            version: Counter::FIRST,
-            dtsn: Counter::FIRST,
+            version,
+            dtsn,
             configuration: root.configuration,
             prefix: root.prefix,
             prefix_expires: None,

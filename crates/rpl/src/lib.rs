@@ -78,7 +78,7 @@ mod start;
 mod stats;
 
 pub use change::Change;
-pub use config::{CONFIGURATION, Mode, Probing, Role, Root, RplConfig, Sizes};
+pub use config::{CONFIGURATION, Mode, Probing, Role, Root, RplConfig, Sequence, Sizes};
 pub use dao::Route;
 pub use datapath::{Needs, NextHop, Onward, Refusal};
 pub use engine::{MAX_LEN, Out, Rpl};

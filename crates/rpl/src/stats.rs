@@ -88,6 +88,8 @@ pub struct Info {
     pub dodag_id: Option<Ipv6Addr>,
     /// Its version.
     pub version: u8,
+    /// This node's DTSN.
+    pub dtsn: u8,
     /// Own rank; [`INFINITE_RANK`](crate::INFINITE_RANK) without a route to the root.
     pub rank: u16,
     /// The preferred parent's link-local address.

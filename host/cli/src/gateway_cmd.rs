@@ -1,13 +1,12 @@
 //! `kinglet gateway`: a simulated network behind a TUN device.
 
 use crate::exit::{Code, Failure, incomplete};
-use crate::node_cmd::ends;
 use crate::outputs::{Files, Input, Output};
 use crate::sim_cmd::warn;
 use kinglet_gateway::show;
 use kinglet_gateway::{GatewayError, Options};
 use kinglet_lab::scenario::{Prefix, Scenario};
-use kinglet_zep::mote::Ends;
+use kinglet_zep::air::Ends;
 use std::path::PathBuf;
 
 #[derive(clap::Args)]
@@ -35,7 +34,7 @@ pub(crate) struct Args {
     serial: Vec<(u32, PathBuf)>,
     /// Share the air with RIOT and others by ZEP over
     /// UDP, port 17754 (host/zep/README.md)
-    #[arg(long, value_name = "[LOCAL,]REMOTE", value_parser = ends, verbatim_doc_comment)]
+    #[arg(long, value_name = "[LOCAL,]REMOTE", verbatim_doc_comment)]
     zep: Vec<Ends>,
     /// Name of the TUN device
     #[arg(long, value_name = "NAME", default_value = "kinglet0")]
@@ -77,7 +76,12 @@ pub(crate) fn run(args: Args) -> Result<Code, Failure> {
     let (pcap, map) = (pcap.map(path), map.map(path));
     let Args { serial, zep, tun, far_tun, prefix, .. } = args;
     let options = Options { serial, zep, tun, far_tun, prefix, pcap, map, output };
-    match kinglet_gateway::run(&scenario, &options) {
+    ended(kinglet_gateway::run(&scenario, &options))
+}
+
+/// Returns the exit code of a gateway or router that has ended.
+pub(crate) fn ended(result: Result<(), GatewayError>) -> Result<Code, Failure> {
+    match result {
         Ok(()) => Ok(Code::Success),
         Err(GatewayError::Incomplete(files)) => {
             files.into_iter().for_each(incomplete);
@@ -102,7 +106,13 @@ fn code_of(error: &GatewayError) -> Code {
         | GatewayError::PrefixTaken { .. }
         | GatewayError::NoTunnel { .. }
         | GatewayError::BadName { .. } => Code::Usage,
+        GatewayError::Key(error) if !error.is_io() => Code::Usage,
+        GatewayError::State(error) if !error.is_io() => Code::Usage,
         GatewayError::Tun(_)
+        | GatewayError::Key(_)
+        | GatewayError::State(_)
+        | GatewayError::Device { .. }
+        | GatewayError::Radio(_)
         | GatewayError::Output(_)
         | GatewayError::Incomplete(_)
         | GatewayError::Io(_) => Code::Io,

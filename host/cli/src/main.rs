@@ -13,6 +13,7 @@ mod named;
 mod node_cmd;
 mod outputs;
 mod progress;
+mod router_cmd;
 mod sim_cmd;
 mod sweep_cmd;
 mod upgrade_cmd;
@@ -70,6 +71,8 @@ enum Command {
     Lab(lab_cmd::Command),
     /// Run a simulated network in real time behind a Linux TUN device
     Gateway(gateway_cmd::Args),
+    /// Run a border router between a radio and a Linux TUN device
+    Router(router_cmd::Args),
     /// Run one node as a process; nodes share the air by UDP (ZEP)
     Node(node_cmd::Args),
 }
@@ -85,6 +88,7 @@ fn main() -> ExitCode {
         Some(Command::Upgrade(args)) => upgrade_cmd::run(&args),
         Some(Command::Lab(command)) => lab_cmd::run(command),
         Some(Command::Gateway(args)) => gateway_cmd::run(args),
+        Some(Command::Router(args)) => router_cmd::run(&args),
         Some(Command::Node(args)) => node_cmd::run(&args),
     })
 }

@@ -1,13 +1,13 @@
 //! `kinglet node`: one node as a process; nodes share the air by UDP.
 
 use crate::exit::{Code, Failure, say};
-use crate::outputs::{Files, Input};
+use crate::outputs::{Files, Input, Output};
+use kinglet_zep::air::Ends;
 use kinglet_zep::console::Report;
-use kinglet_zep::datagram::PORT;
-use kinglet_zep::mote::{Ending, Ends, Mote, MoteError};
+use kinglet_zep::mote::{Ending, Mote, MoteError};
 use kinglet_zep::settings::Settings;
+use kinglet_zep::state::State;
 use std::io::{BufReader, stdin};
-use std::net::{IpAddr, SocketAddr};
 use tokio::signal::unix::{SignalKind, signal};
 
 #[derive(clap::Args)]
@@ -38,8 +38,12 @@ pub(crate) struct Args {
     /// UDP addresses of this end and of the other one, a
     /// node or a dispatcher  [default port: 17754;
     /// default LOCAL: any free port]
-    #[arg(long, value_name = "[LOCAL,]REMOTE", value_parser = ends, verbatim_doc_comment)]
+    #[arg(long, value_name = "[LOCAL,]REMOTE", verbatim_doc_comment)]
     zep: Ends,
+    /// Keep frame counters, and RPL's version, over
+    /// restarts; `key_file` in the settings needs it
+    #[arg(long, value_name = "DIR", verbatim_doc_comment)]
+    state: Option<Output>,
     /// Print one JSON object per event
     #[arg(long)]
     json: bool,
@@ -52,8 +56,14 @@ pub(crate) fn run(args: &Args) -> Result<Code, Failure> {
         code: if error.io { Code::Io } else { Code::Usage },
         message: error.to_string(),
     })?;
-    files.check()?;
-    let mut mote = Mote::new(&settings, args.zep).map_err(|error| failure(&error))?;
+    if let Some(key) = &settings.key_file {
+        files.reads_too("the key", key);
+    }
+    let state = args.state.as_ref().map(|state| files.directory("--state", state));
+    let outputs = files.check()?;
+    let state = state.map(|slot| State::open(outputs.path(slot), &settings.owner()));
+    let state = state.transpose().map_err(|error| failure(&error.into()))?;
+    let mut mote = Mote::with_state(&settings, args.zep, state).map_err(|error| failure(&error))?;
     let mut report_state = |report: Report| {
         // Plain structs of strings and numbers always serialise.
         let json = || serde_json::to_string(&report).unwrap_or_default();
@@ -71,8 +81,10 @@ pub(crate) fn run(args: &Args) -> Result<Code, Failure> {
 
 fn failure(error: &MoteError) -> Failure {
     let code = match error {
-        MoteError::Full(_) => Code::Usage,
-        MoteError::Io(_) => Code::Io,
+        MoteError::Full(_) | MoteError::NoState => Code::Usage,
+        MoteError::Key(error) if !error.is_io() => Code::Usage,
+        MoteError::State(error) if !error.is_io() => Code::Usage,
+        MoteError::Key(_) | MoteError::State(_) | MoteError::Io(_) => Code::Io,
     };
     Failure { code, message: error.to_string() }
 }
@@ -101,41 +113,5 @@ async fn any_signal() {
         () = interrupt => {}
         () = terminate => {}
         () = hangup => {}
-    }
-}
-
-pub(crate) fn ends(text: &str) -> Result<Ends, String> {
-    let (local, remote) = match text.split_once(',') {
-        Some((local, remote)) => (Some(end(local)?), end(remote)?),
-        None => (None, end(text)?),
-    };
-    Ok(Ends { local, remote })
-}
-
-fn end(text: &str) -> Result<SocketAddr, String> {
-    let with_port = || text.parse().ok();
-    let without = || {
-        let host = text.trim_start_matches('[').trim_end_matches(']');
-        host.parse::<IpAddr>().ok().map(|host| SocketAddr::new(host, PORT))
-    };
-    with_port().or_else(without).ok_or_else(|| {
-        format!("\"{text}\" is not an address such as 127.0.0.1:17754 or [::1]:17754")
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn ends_are_addresses_with_or_without_ports() {
-        let both = ends("127.0.0.1:1,127.0.0.1").unwrap();
-        assert_eq!((both.local.unwrap().port(), both.remote.port()), (1, PORT));
-        let six = ends("[::1]:7").unwrap();
-        assert_eq!((six.local, six.remote.port()), (None, 7));
-        assert_eq!(ends("::1").unwrap().remote.port(), PORT);
-        for wrong in ["", "here:17754", "127.0.0.1:17754,", "127.0.0.1:70000"] {
-            assert!(ends(wrong).is_err(), "{wrong}");
-        }
     }
 }

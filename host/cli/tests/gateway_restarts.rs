@@ -6,10 +6,9 @@ use common::*;
 use kinglet_testkit::namespace::in_namespace;
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream, UdpSocket};
-use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Time within which all pairs talk again.
 const LIMIT: Duration = Duration::from_secs(30);
@@ -37,24 +36,6 @@ const NODES: [&str; 4] = [
 fn a_restarted_gateway_connects_linux_with_all_motes_again() {
     let tools = [("ping", "-V")];
     in_namespace("a_restarted_gateway_connects_linux_with_all_motes_again", &tools, gateway);
-}
-
-/// A node as a process, which does not restart.
-struct External(Child);
-
-impl External {
-    fn start(file: &Path, ends: &str) -> Self {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_kinglet"));
-        command.arg("node").arg(file).args(["--zep", ends]);
-        External(command.stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap())
-    }
-}
-
-impl Drop for External {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
 }
 
 fn gateway() {
@@ -166,39 +147,4 @@ fn works(mote: &str, port: u16) -> bool {
             sent.is_ok() && stream.read(&mut [0]).is_ok_and(|len| len == 0)
         }
     }
-}
-
-/// Time until `done`.
-fn until(limit: Duration, mut done: impl FnMut() -> bool) -> Duration {
-    let began = Instant::now();
-    while !done() {
-        assert!(began.elapsed() < limit, "not within {limit:?}");
-    }
-    began.elapsed()
-}
-
-/// Returns true if a node responds to a ping within a second.
-fn answers(node: &str) -> bool {
-    let mut ping = Command::new("ping");
-    ping.args(["-6", "-n", "-q", "-c", "1", "-W", "1", node]).stdout(Stdio::null());
-    let answers = ping.stderr(Stdio::null()).status().unwrap().success();
-    if !answers {
-        // An interface that is missing fails at once.
-        thread::sleep(Duration::from_millis(100));
-    }
-    answers
-}
-
-/// A connection to the echo server of a node that has returned a text.
-fn echoed(node: &str) -> Option<TcpStream> {
-    let to = SocketAddr::new(node.parse().unwrap(), 7);
-    let mut stream = TcpStream::connect_timeout(&to, Duration::from_secs(5)).ok()?;
-    stream.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
-    is_echoed(&mut stream).then_some(stream)
-}
-
-/// Returns true if the other end returns a text.
-fn is_echoed(stream: &mut TcpStream) -> bool {
-    let mut come = [0; 4];
-    stream.write_all(b"text").is_ok() && stream.read_exact(&mut come).is_ok() && come == *b"text"
 }

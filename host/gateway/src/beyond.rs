@@ -15,8 +15,7 @@ use kinglet_radio::{
 };
 use kinglet_sim::Device;
 use kinglet_time::{Duration, Instant};
-use kinglet_zep::air::{Air, Ears, Heard, Identity};
-use kinglet_zep::mote::Ends;
+use kinglet_zep::air::{Air, Ears, Ends, Heard, Identity};
 use std::collections::VecDeque;
 use std::io;
 use std::sync::Arc;

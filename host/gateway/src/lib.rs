@@ -7,11 +7,15 @@
 //! | [`bridge`] | the loop that synchronises virtual with real time and moves packets |
 //! | [`network`] | a network of the lab as the bridge uses it |
 //! | `port` | the connection of a computer to a node, and the line between them |
+//! | [`router`] | a border router whose radio is not simulated |
 //! | [`tun`] | the TUN devices, and help if the right to create one is missing |
+//! | `link`, `netlink` | keep a device as configured |
+//! | `serve` | the part that simulated network and border router share |
 //! | `serial` | motes outside of the simulation, behind a serial line |
 //! | `beyond` | external devices that share the simulated channel by ZEP |
 //! | [`policy`] | packets that nodes have dropped because of their origin |
 //! | [`status`] | the present state of each node |
+//! | `look` | a snapshot of a network |
 //! | [`show`] | announcement, live table, summary |
 //! | `map` | a page with the nodes and their routes, rewritten every second |
 //!
@@ -118,24 +122,32 @@
 
 mod beyond;
 pub mod bridge;
+mod link;
+mod look;
 mod map;
+mod netlink;
 pub mod network;
 pub mod policy;
 mod port;
+pub mod router;
 mod serial;
+mod serve;
 pub mod show;
 pub mod status;
 pub mod tun;
 
-use bridge::{BridgeStats, Hosts, Observer};
+use bridge::{BridgeStats, Observer};
 use kinglet_lab::capture::{Observations, write_profile};
 use kinglet_lab::profile::LabProfile;
 use kinglet_lab::scenario::{NodeId, Prefix, Scenario};
 use kinglet_sim::Hosted;
 use kinglet_sim::pcap::Pcap;
-use kinglet_zep::mote::Ends;
+use kinglet_zep::air::Ends;
+use kinglet_zep::key::KeyError;
+use kinglet_zep::state::StateError;
 use map::Map;
 use network::Mesh;
+use serve::{Here, Signals};
 use show::{Devices, Output, Screen};
 use std::fmt;
 use std::hash::BuildHasher;
@@ -143,7 +155,6 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, channel};
 use tokio::net::UnixStream;
-use tokio::signal::unix::{SignalKind, signal};
 use tun::{TunConfig, TunError};
 
 /// Options in addition to the scenario.
@@ -207,6 +218,8 @@ pub enum GatewayError {
         prefix: Prefix,
         /// The device with that address.
         device: String,
+        /// Settings that avoid it.
+        instead: &'static str,
     },
     /// The map or the capture cannot be written; nothing was started.
     Output(String),
@@ -214,6 +227,19 @@ pub enum GatewayError {
     Incomplete(Vec<String>),
     /// The device could not be created.
     Tun(TunError),
+    /// The device cannot be kept as configured.
+    Device {
+        /// Its name.
+        name: String,
+        /// The reason, and the remedy.
+        what: String,
+    },
+    /// The link to a radio has failed; the text has the reason.
+    Radio(String),
+    /// The key cannot be read, or may not be used.
+    Key(KeyError),
+    /// The directory of the state is unusable.
+    State(StateError),
     /// The device, the runtime or the signal handlers failed.
     Io(io::Error),
 }
@@ -242,12 +268,16 @@ impl fmt::Display for GatewayError {
             ),
             GatewayError::Tun(error) => error.fmt(f),
             GatewayError::Serial(what) | GatewayError::Zep(what) => f.write_str(what),
-            GatewayError::PrefixTaken { prefix, device } => write!(
+            GatewayError::PrefixTaken { prefix, device, instead } => write!(
                 f,
                 "this machine has {prefix} on the device {device} already: another gateway runs \
                  here; stop it, or give this one a prefix and a device of its own, such as \
-                 --prefix fd00:1:2::/48 --tun kinglet1"
+                 {instead}"
             ),
+            GatewayError::Device { name, what } => write!(f, "the TUN device {name}: {what}"),
+            GatewayError::Radio(what) => write!(f, "the radio: {what}"),
+            GatewayError::Key(error) => error.fmt(f),
+            GatewayError::State(error) => error.fmt(f),
             GatewayError::Output(what) => f.write_str(what),
             GatewayError::Incomplete(files) => f.write_str(&files.join("; ")),
             GatewayError::Io(error) => write!(f, "the gateway failed: {error}"),
@@ -260,6 +290,8 @@ impl std::error::Error for GatewayError {
         match self {
             GatewayError::Tun(error) => Some(error),
             GatewayError::Io(error) => Some(error),
+            GatewayError::Key(error) => Some(error),
+            GatewayError::State(error) => Some(error),
             GatewayError::NoBorderRouter { .. }
             | GatewayError::Serial(_)
             | GatewayError::Zep(_)
@@ -268,6 +300,8 @@ impl std::error::Error for GatewayError {
             | GatewayError::Incomplete(_)
             | GatewayError::Unsupported(_)
             | GatewayError::NoTunnel { .. }
+            | GatewayError::Device { .. }
+            | GatewayError::Radio(_)
             | GatewayError::BadName { .. } => None,
         }
     }
@@ -301,15 +335,21 @@ pub fn run_with(
 ) -> Result<(), GatewayError> {
     let names = names(scenario, options)?;
     let scenario = Scenario { prefix: options.prefix, ..scenario.clone() };
-    if let Some(device) = tun::holder(scenario.prefix) {
-        return Err(GatewayError::PrefixTaken { prefix: scenario.prefix, device });
-    }
+    check_prefix(scenario.prefix, "--prefix fd00:1:2::/48 --tun kinglet1")?;
     if let Some(path) = &options.map {
         map::check(path).map_err(|error| map_error(path, &error))?;
     }
     let mut mesh = Mesh::with_life(&scenario, new_life(), &options.zep)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(serve(&scenario, &mut mesh, options, names, apps))
+}
+
+/// Refuses a prefix of which this machine has an address; `instead` are settings with another one.
+fn check_prefix(prefix: Prefix, instead: &'static str) -> Result<(), GatewayError> {
+    match tun::holder(prefix) {
+        Some(device) => Err(GatewayError::PrefixTaken { prefix, device, instead }),
+        None => Ok(()),
+    }
 }
 
 /// Returns a seed that differs from run to run.
@@ -344,7 +384,8 @@ fn far_config(scenario: &Scenario, name: Option<String>) -> Option<TunConfig> {
 }
 
 fn device(scenario: &Scenario, name: String, address: core::net::Ipv6Addr) -> TunConfig {
-    TunConfig { name, address, prefix_len: Prefix::LEN, mtu: scenario.net.mtu }
+    let (prefix_len, mesh) = (scenario.prefix.host_len(), scenario.prefix.mesh());
+    TunConfig { name, address, prefix_len, mesh, mtu: scenario.net.mtu }
 }
 
 async fn serve(
@@ -355,9 +396,7 @@ async fn serve(
     apps: Vec<OwnApp>,
 ) -> Result<(), GatewayError> {
     // Before the first output, so that a signal right after it ends the program cleanly.
-    let mut interrupt = signal(SignalKind::interrupt())?;
-    let mut terminate = signal(SignalKind::terminate())?;
-    let mut hangup = signal(SignalKind::hangup())?;
+    let mut signals = Signals::new()?;
     for (node, path) in &options.serial {
         let line = UnixStream::connect(path).await.map_err(|error| {
             let path = path.display();
@@ -370,7 +409,7 @@ async fn serve(
         mesh.add(node, app)?;
     }
     let config = device(scenario, name, scenario.prefix.host());
-    let device = tun::create(&config).await.map_err(GatewayError::Tun)?;
+    let mut here = Here::create(&config, tun::GATEWAY).await?;
     let far_config = far_config(scenario, far_name);
     let far = far_config.as_ref().map(tun::create_to_move).transpose();
     let far = far.map_err(GatewayError::Tun)?;
@@ -379,20 +418,16 @@ async fn serve(
         .map
         .as_deref()
         .map(|path| Map::create(path, scenario, mesh).map_err(|error| map_error(path, &error)));
-    let mut watchers = Watchers { screen: Screen::new(options.output), map: map.transpose()? };
+    let (notices, noticed) = channel();
+    let screen = Screen::new(options.output, noticed);
+    let mut watchers = Watchers { screen, map: map.transpose()? };
     let reading = capture.as_ref().and_then(|(_, command)| command.as_deref());
     let devices = Devices { border: &config, far: far_config.as_ref() };
     watchers.screen.ready(&scenario.name, mesh, devices, reading);
-    let stop = async {
-        tokio::select! {
-            _ = interrupt.recv() => {}
-            _ = terminate.recv() => {}
-            _ = hangup.recv() => {}
-        }
-    };
     let interval = watchers.screen.interval();
-    let hosts = Hosts { border: &device, far: far.as_ref() };
-    let stats = bridge::run(mesh, &hosts, interval, &mut watchers, stop).await?;
+    let stop = async { _ = signals.next().await };
+    let watched = (interval, &mut watchers);
+    let stats = here.serve(mesh, far.as_ref(), watched, &notices, stop).await?;
     watchers.screen.summary(mesh, &stats);
     let mut incomplete = Vec::new();
     if let (Some(map), Some(path)) = (watchers.map, &options.map)

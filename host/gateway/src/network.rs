@@ -3,12 +3,11 @@
 use crate::GatewayError;
 use crate::beyond::{Beyond, Shared};
 use crate::bridge::{self, End};
-use crate::policy::Drops;
 use crate::port::Port;
 use crate::serial::{SerialMote, Site};
-use crate::status::{Activity, LastMinute, Link, Status};
+use crate::status::{LastMinute, Link, Status};
 use core::net::Ipv6Addr;
-use kinglet::mac::RadioUse;
+use kinglet::Node;
 use kinglet::net::Discard;
 use kinglet::radio::Channel;
 use kinglet::wire::ieee802154::Address;
@@ -25,7 +24,7 @@ use kinglet_lab::tree::{NextHops, links};
 use kinglet_sim::pcap::Pcap;
 use kinglet_sim::{Hosted, World};
 use kinglet_time::{Duration, Instant, earliest};
-use kinglet_zep::mote::Ends;
+use kinglet_zep::air::Ends;
 use serde::Serialize;
 use std::collections::BTreeSet;
 use std::future::poll_fn;
@@ -96,6 +95,23 @@ pub struct NodeCounters {
     pub served: u64,
     /// HTTP connections open now.
     pub open: u64,
+}
+
+impl NodeCounters {
+    /// Returns the counters of a stack; that of its applications is 0.
+    pub(crate) fn of(number: NodeId, node: &Node<LabProfile>) -> Self {
+        let (mac, net) = (node.mac().stats(), node.net().stats());
+        let lost = [mac.no_ack, mac.channel_access_failure, mac.missed, mac.unknown];
+        let full = [Discard::NoBuffer, Discard::QueueFull, Discard::NoReassembly];
+        NodeCounters {
+            node: number,
+            frames: mac.transmissions.into(),
+            retries: mac.retries.into(),
+            lost: lost.map(u64::from).iter().sum(),
+            drops: full.map(|reason| u64::from(net.discarded(reason))).iter().sum(),
+            ..NodeCounters::default()
+        }
+    }
 }
 
 /// Longest time for route discovery before the network is announced, if the nodes discover routes
@@ -425,19 +441,13 @@ impl Mesh {
         let now = self.world.now();
         let parent = self.next_hop(node, self.border);
         let role = self.roles[node];
+        let address = (role != Role::Outside).then(|| self.addressing.address(node as NodeId));
         let mut status = Status {
-            address: (role != Role::Outside).then(|| self.addressing.address(node as NodeId)),
-            role,
             parent: parent.map(|parent| parent as NodeId),
             hops: self.hops(self.border, node),
-            radio: None,
-            duty_cycle: self.on.share(node),
-            duty_cycle_overall: self.world.energy(node).radio.duty_cycle(),
-            polled_s_ago: None,
-            next_poll_s: None,
-            waiting: None,
-            link: None,
-            policy: Drops::default(),
+            duty_cycle: Some(self.on.share(node)),
+            duty_cycle_overall: Some(self.world.energy(node).radio.duty_cycle()),
+            ..Status::of_role(role, address)
         };
         if let Some(parent) = parent.filter(|_| status.role == Role::Leaf) {
             status.waiting = self.world.with_device(parent, |site, _| match site {
@@ -449,11 +459,7 @@ impl Mesh {
         }
         let Site::Simulated(station) = self.world.device(node) else { return status };
         let node = station.node();
-        status.policy = Drops::of(node.net().stats());
-        status.radio = Some(activity(node.mac().info().radio));
-        let seconds = |span: Duration| span.as_micros() as f64 / 1e6;
-        status.polled_s_ago = node.last_data_request().map(|at| seconds(now - at));
-        status.next_poll_s = node.next_data_request().map(|at| seconds(at - now));
+        let mut status = status.with_stack(node, now);
         status.link = parent.and_then(|parent| {
             let link = node.mac().link(self.addressing.link(parent as NodeId))?;
             let etx = link.etx_x128().map(|etx| f64::from(etx) / 128.0);
@@ -501,7 +507,7 @@ impl Mesh {
     /// line.
     pub fn reasons(&mut self) -> Vec<Option<Reasons>> {
         let of = |site: &mut Site| match site {
-            Site::Simulated(station) => Some(Reasons::of(station, None)),
+            Site::Simulated(station) => Some(Reasons::of(&**station, None)),
             _ => None,
         };
         let nodes = 0..self.world.nodes();
@@ -541,17 +547,8 @@ impl Mesh {
                     counters.served += u64::from(server.served());
                 }
             }
-            let mac = station.node().mac().stats();
-            counters.frames = mac.transmissions.into();
-            counters.retries = mac.retries.into();
-            counters.lost = [mac.no_ack, mac.channel_access_failure, mac.missed, mac.unknown]
-                .map(u64::from)
-                .iter()
-                .sum();
-            let net = station.node().net().stats();
-            let full = [Discard::NoBuffer, Discard::QueueFull, Discard::NoReassembly];
-            counters.drops = full.map(|reason| u64::from(net.discarded(reason))).iter().sum();
-            counters
+            let NodeCounters { served, open, .. } = counters;
+            NodeCounters { served, open, ..NodeCounters::of(counters.node, station.node()) }
         })
     }
 }
@@ -608,15 +605,6 @@ fn right_place(node: NodeId, short: u16) -> io::Result<()> {
          {short}); give --serial {says}=…"
     );
     Err(io::Error::new(io::ErrorKind::InvalidInput, what))
-}
-
-const fn activity(radio: RadioUse) -> Activity {
-    match radio {
-        RadioUse::Off => Activity::Asleep,
-        RadioUse::Idle | RadioUse::Sampling | RadioUse::Window => Activity::Listening,
-        RadioUse::Polling => Activity::Polling,
-        RadioUse::Sending => Activity::Sending,
-    }
 }
 
 impl Stations for Mesh {

@@ -26,6 +26,11 @@ fn rules() -> impl Iterator<Item = (&'static str, Discard)> {
 pub struct Drops([u64; RULES]);
 
 impl Drops {
+    /// Returns no drops.
+    pub(crate) const fn none() -> Self {
+        Drops([0; RULES])
+    }
+
     /// Returns those of a node's network layer.
     pub(crate) fn of(stats: &Stats) -> Self {
         let mut drops = Drops::default();

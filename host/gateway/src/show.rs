@@ -1,19 +1,21 @@
 //! Output of the gateway: the addresses at the start, counters while it runs, a summary at the end.
 
 use crate::bridge::{BridgeStats, Observer};
+use crate::link::Event;
+use crate::look::{Look, Row, Shown};
 use crate::network::{Call, Mesh, Mote, NodeCounters, Server, Service};
-use crate::policy::Drops;
 use crate::status::{Activity, Status, role_name};
 use crate::tun::TunConfig;
 use core::net::Ipv6Addr;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use kinglet_lab::apps::services::PORTS;
-use kinglet_lab::run::{BorderResult, FlowResult, LossResult, Reasons};
+use kinglet_lab::run::{BorderResult, FlowResult, LossResult};
 use kinglet_lab::scenario::{Fault, Role, Transport};
 use serde::Serialize;
 use std::cmp::Reverse;
 use std::fmt::Write as _;
 use std::io::{IsTerminal, Write as _, stderr, stdout};
+use std::sync::mpsc::Receiver;
 use std::time::Duration;
 
 /// Octets of the transfers that the announcement proposes: half a minute at one hop.
@@ -50,6 +52,26 @@ pub(crate) struct Screen {
     silent: u32,
     /// Reports without the records of flows since the last of these.
     without_flows: u32,
+    notices: Receiver<Notice>,
+}
+
+/// Something that has happened between two reports, and is printed with the next one.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Notice {
+    event: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    device: Option<String>,
+    /// A word for it.
+    what: &'static str,
+    text: String,
+}
+
+impl Notice {
+    /// Returns that of a change of a TUN device.
+    pub(crate) fn of_link(config: &TunConfig, event: &Event) -> Self {
+        let (device, text) = (Some(config.name.clone()), event.text(config));
+        Notice { event: "link", device, what: event.name(), text }
+    }
 }
 
 /// The devices at both ends of the network.
@@ -70,32 +92,6 @@ struct Line<'a> {
     bridge: &'a BridgeStats,
     #[serde(flatten)]
     look: &'a Look,
-}
-
-/// A snapshot of the network.
-#[derive(Serialize)]
-struct Look {
-    /// Queue of packets for the radio; `None` if they wait together with the packets that the
-    /// border router relays.
-    border_queue: Option<BorderResult>,
-    /// Packets that all nodes together have dropped because of their origin.
-    policy: Drops,
-    /// Reasons for which all simulated nodes together have lost frames and packets.
-    reasons: Reasons,
-    nodes: Vec<Row>,
-}
-
-/// A node in the live table.
-#[derive(Serialize)]
-struct Row {
-    #[serde(flatten)]
-    counters: NodeCounters,
-    #[serde(flatten)]
-    status: Status,
-    /// Reasons for which it has lost frames and packets: those that occurred. Unknown for a node
-    /// behind a serial line.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    reasons: Option<Reasons>,
 }
 
 /// The records of the scenario's flows, as `kinglet sim --json` has them.
@@ -171,7 +167,7 @@ fn json(value: &impl Serialize) {
 }
 
 impl Screen {
-    pub(crate) fn new(output: Output) -> Self {
+    pub(crate) fn new(output: Output, notices: Receiver<Notice>) -> Self {
         let table = (output == Output::Text && stderr().is_terminal()).then(|| {
             let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
             bar.with_style(
@@ -179,7 +175,8 @@ impl Screen {
                     .unwrap_or_else(|_| ProgressStyle::default_spinner()),
             )
         });
-        Screen { output, table, last: BridgeStats::default(), silent: 0, without_flows: 0 }
+        let last = BridgeStats::default();
+        Screen { output, table, last, silent: 0, without_flows: 0, notices }
     }
 
     /// Returns the time between reports.
@@ -236,8 +233,17 @@ impl Screen {
         }
     }
 
+    /// Announces a border router: `text` to a person, `object` to a program.
+    pub(crate) fn router_ready(&self, text: &str, object: &impl Serialize) {
+        match self.output {
+            Output::Text => say(text),
+            Output::Json => json(object),
+        }
+    }
+
     /// Prints the summary.
-    pub(crate) fn summary(&mut self, mesh: &mut Mesh, stats: &BridgeStats) {
+    pub(crate) fn summary(&mut self, mesh: &mut impl Shown, stats: &BridgeStats) {
+        self.notices();
         if let Some(table) = self.table.take() {
             table.finish_and_clear();
         }
@@ -245,10 +251,10 @@ impl Screen {
             Output::Text => say(&format!(
                 "\nstopped after {:.1} s\n{}",
                 seconds(mesh),
-                table(&Look::at(mesh), stats, usize::MAX)
+                table(&mesh.look(), stats, usize::MAX)
             )),
             Output::Json => {
-                let look = Look::at(mesh);
+                let look = mesh.look();
                 flows(mesh);
                 line("summary", mesh, &look, stats);
             }
@@ -256,30 +262,30 @@ impl Screen {
     }
 }
 
-impl Look {
-    fn at(mesh: &mut Mesh) -> Self {
-        let (counters, status) = (mesh.counters(), mesh.status());
-        let policy = Drops::sum(status.iter().map(|status| &status.policy));
-        let (mut all, mut nodes) = (Reasons::default(), Vec::new());
-        for ((counters, status), reasons) in counters.into_iter().zip(status).zip(mesh.reasons()) {
-            reasons.iter().for_each(|reasons| all.merge(reasons));
-            nodes.push(Row { counters, status, reasons: reasons.map(|it| it.occurred()) });
-        }
-        Look { policy, border_queue: mesh.border_queue(), reasons: all, nodes }
+fn line(event: &'static str, network: &impl Shown, look: &Look, stats: &BridgeStats) {
+    json(&Line { event, seconds: seconds(network), bridge: stats, look });
+}
+
+fn flows(network: &impl Shown) {
+    if let Some(flows) = network.flows() {
+        json(&Flows { event: "flows", seconds: seconds(network), flows });
     }
 }
 
-fn line(event: &'static str, mesh: &Mesh, look: &Look, stats: &BridgeStats) {
-    json(&Line { event, seconds: seconds(mesh), bridge: stats, look });
-}
-
-fn flows(mesh: &Mesh) {
-    json(&Flows { event: "flows", seconds: seconds(mesh), flows: mesh.flows() });
-}
-
 impl Screen {
+    /// Prints what has happened since the last report.
+    fn notices(&self) {
+        for notice in self.notices.try_iter() {
+            match (self.output, &self.table) {
+                (Output::Json, _) => json(&notice),
+                (Output::Text, Some(table)) => table.println(&notice.text),
+                (Output::Text, None) => say(&format!("{}\n", notice.text)),
+            }
+        }
+    }
+
     /// Prints the relations that nodes have lost since the last report.
-    fn losses(&self, mesh: &mut Mesh) {
+    fn losses(&self, mesh: &mut impl Shown) {
         for lost in &mesh.losses() {
             let LossResult { at_s, node, loss } = lost;
             let text = format!("{at_s:8.1} s  node {node} {loss}");
@@ -292,11 +298,12 @@ impl Screen {
     }
 }
 
-impl Observer<Mesh> for Screen {
-    fn report(&mut self, mesh: &mut Mesh, stats: &BridgeStats) {
+impl<N: Shown> Observer<N> for Screen {
+    fn report(&mut self, mesh: &mut N, stats: &BridgeStats) {
+        self.notices();
         self.losses(mesh);
         // Also if nothing is printed: the last minute is measured between reports.
-        let look = Look::at(mesh);
+        let look = mesh.look();
         match (self.output, &self.table) {
             (Output::Json, _) => {
                 line("counters", mesh, &look, stats);
@@ -322,7 +329,7 @@ impl Observer<Mesh> for Screen {
     }
 }
 
-fn seconds(mesh: &Mesh) -> f64 {
+fn seconds(mesh: &impl Shown) -> f64 {
     mesh.uptime().as_micros() as f64 / 1e6
 }
 
@@ -382,7 +389,7 @@ fn sleepers(rows: &[Row]) -> Option<String> {
         return None;
     }
     let asleep = leaves.iter().filter(|leaf| leaf.radio == Some(Activity::Asleep)).count();
-    let duty = leaves.iter().map(|leaf| leaf.duty_cycle).sum::<f64>() / leaves.len() as f64;
+    let duty = leaves.iter().filter_map(|leaf| leaf.duty_cycle).sum::<f64>() / leaves.len() as f64;
     let waiting: usize = leaves.iter().filter_map(|leaf| leaf.waiting).sum();
     Some(format!(
         "{asleep} of {} leaves asleep, radio on {:.2} %, {waiting} packets wait for them",
@@ -394,7 +401,7 @@ fn sleepers(rows: &[Row]) -> Option<String> {
 /// Returns the counters of the bridge, the sums, and one line for each of the `rows` nodes of most
 /// interest. Lines are shorter than 80 columns: a longer one would take two.
 fn table(
-    Look { border_queue, policy, nodes, .. }: &Look,
+    Look { border_queue, policy, nodes, tables, .. }: &Look,
     stats: &BridgeStats,
     rows: usize,
 ) -> String {
@@ -430,6 +437,12 @@ fn table(
         let _ = write!(text, "\n… and {} quieter nodes", nodes.len() - shown.len());
     }
     text.push('\n');
+    for table in tables {
+        for line in table.to_string().lines().take(rows) {
+            text.push_str(line);
+            text.push('\n');
+        }
+    }
     text
 }
 
@@ -438,13 +451,13 @@ fn row_text(Row { counters, status, .. }: &Row) -> String {
         value.map_or_else(|| "-".to_owned(), |value| value.to_string())
     }
     format!(
-        "{:>4} {:<6} {:>4} {:<9} {:>6.2} {:>6.2} {:>5} {:>5} {:>4} {:>4} {:>4} {:>6} {:>4}",
+        "{:>4} {:<6} {:>4} {:<9} {:>6} {:>6} {:>5} {:>5} {:>4} {:>4} {:>4} {:>6} {:>4}",
         counters.node,
         role_name(status.role),
         or_dash(status.parent),
         or_dash(status.radio.map(Activity::name)),
-        status.duty_cycle * 100.0,
-        status.duty_cycle_overall * 100.0,
+        or_dash(status.duty_cycle.map(percent)),
+        or_dash(status.duty_cycle_overall.map(percent)),
         or_dash(status.polled_s_ago.map(short)),
         or_dash(status.next_poll_s.map(short)),
         or_dash(status.waiting),
@@ -453,6 +466,11 @@ fn row_text(Row { counters, status, .. }: &Row) -> String {
         count(counters.frames, 6),
         count(counters.lost, 4)
     )
+}
+
+/// Formats a share of time in percent.
+fn percent(share: f64) -> String {
+    format!("{:.2}", share * 100.0)
 }
 
 /// Formats a number below a thousand with three digits, and a larger one in full.
@@ -473,7 +491,7 @@ fn count(count: u64, width: usize) -> String {
 
 /// Returns the announcement: addresses, services, and commands to paste.
 fn announcement(name: &str, mesh: &Mesh, devices: Devices<'_>, reading: Option<&str>) -> String {
-    let TunConfig { name: device, address, prefix_len, mtu } = devices.border;
+    let TunConfig { name: device, address, prefix_len, mtu, .. } = devices.border;
     let mut text = format!(
         "{name}: {} nodes in real time behind the TUN device {device}\n\
          this machine is {address}/{prefix_len} there, MTU {mtu}\n\n\
@@ -546,7 +564,7 @@ fn answers(mesh: &Mesh, mote: &Mote) -> String {
 /// Returns the commands that set up the second computer, behind `node`, as another network
 /// namespace of this machine, which has the address `host`.
 fn second_computer(node: u32, far: &TunConfig, host: Ipv6Addr) -> String {
-    let TunConfig { name: device, address, prefix_len, mtu } = far;
+    let TunConfig { name: device, address, prefix_len, mtu, .. } = far;
     format!(
         "\na second computer is behind node {node}, with the TUN device {device} and MTU {mtu}. To \
          have it in a\nnetwork namespace of this one, as root:\n  \

@@ -2,6 +2,9 @@
 
 use crate::policy::Drops;
 use core::net::Ipv6Addr;
+use kinglet::Node;
+use kinglet::mac::RadioUse;
+use kinglet_lab::profile::LabProfile;
 use kinglet_lab::scenario::{NodeId, Role};
 use kinglet_time::{Duration, Instant};
 use serde::{Serialize, Serializer};
@@ -22,6 +25,15 @@ pub enum Activity {
 }
 
 impl Activity {
+    const fn of(radio: RadioUse) -> Self {
+        match radio {
+            RadioUse::Off => Activity::Asleep,
+            RadioUse::Idle | RadioUse::Sampling | RadioUse::Window => Activity::Listening,
+            RadioUse::Polling => Activity::Polling,
+            RadioUse::Sending => Activity::Sending,
+        }
+    }
+
     /// Returns a word for it.
     pub const fn name(self) -> &'static str {
         match self {
@@ -67,10 +79,10 @@ pub struct Status {
     pub hops: Option<usize>,
     /// Activity of its radio; unknown behind a serial line.
     pub radio: Option<Activity>,
-    /// Share of the last minute in which its radio was on, 0 to 1.
-    pub duty_cycle: f64,
+    /// Share of the last minute in which its radio was on, 0 to 1; unknown of a real radio.
+    pub duty_cycle: Option<f64>,
     /// The same since it was switched on.
-    pub duty_cycle_overall: f64,
+    pub duty_cycle_overall: Option<f64>,
     /// Seconds since its last poll of the parent.
     pub polled_s_ago: Option<f64>,
     /// Seconds until its next poll, if nothing happens before.
@@ -81,6 +93,36 @@ pub struct Status {
     pub link: Option<Link>,
     /// Packets that it has dropped because of their origin; in JSON by the names of the rules.
     pub policy: Drops,
+}
+
+impl Status {
+    /// Returns that of a node without a stack that can be read.
+    pub(crate) const fn of_role(role: Role, address: Option<Ipv6Addr>) -> Self {
+        Status {
+            address,
+            role,
+            parent: None,
+            hops: None,
+            radio: None,
+            duty_cycle: None,
+            duty_cycle_overall: None,
+            polled_s_ago: None,
+            next_poll_s: None,
+            waiting: None,
+            link: None,
+            policy: Drops::none(),
+        }
+    }
+
+    /// Adds the state of its stack at `now`.
+    pub(crate) fn with_stack(mut self, node: &Node<LabProfile>, now: Instant) -> Self {
+        let seconds = |span: Duration| span.as_micros() as f64 / 1e6;
+        self.policy = Drops::of(node.net().stats());
+        self.radio = Some(Activity::of(node.mac().info().radio));
+        self.polled_s_ago = node.last_data_request().map(|at| seconds(now - at));
+        self.next_poll_s = node.next_data_request().map(|at| seconds(at - now));
+        self
+    }
 }
 
 fn as_word<S: Serializer>(role: &Role, serializer: S) -> Result<S::Ok, S::Error> {

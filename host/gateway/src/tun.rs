@@ -27,20 +27,56 @@ pub struct TunConfig {
     pub name: String,
     /// The host's own address on it.
     pub address: Ipv6Addr,
-    /// Prefix length of that address. It spans the mesh's prefix, so the kernel routes the whole
-    /// mesh to this interface without a further route.
+    /// Prefix length of that address. The kernel routes that prefix to this interface.
     pub prefix_len: u8,
+    /// The mesh's prefix of 64 bits; it has a route of its own unless the other one spans it.
+    pub mesh: Ipv6Addr,
     /// Longest packet that the mesh accepts, so that no host needs path MTU discovery: 1280 octets
     /// (RFC 8200 §5, RFC 4944 §4) unless the scenario has a larger one.
     pub mtu: u16,
 }
 
+/// Length of the prefix of a mesh.
+const MESH_LEN: u8 = 64;
+
+impl TunConfig {
+    /// Returns the prefixes that the kernel routes to this interface, with their lengths.
+    pub(crate) fn prefixes(&self) -> impl Iterator<Item = (Ipv6Addr, u8)> {
+        let own = (first(self.address, self.prefix_len), self.prefix_len);
+        let spans = own.1 <= MESH_LEN && first(self.mesh, own.1) == own.0;
+        let mesh = (!spans).then_some((self.mesh, MESH_LEN));
+        [own].into_iter().chain(mesh)
+    }
+}
+
+/// Returns the first address of the prefix of `len` bits with this address.
+fn first(address: Ipv6Addr, len: u8) -> Ipv6Addr {
+    let rest = u128::MAX.checked_shr(len.into()).unwrap_or(0);
+    Ipv6Addr::from_bits(address.to_bits() & !rest)
+}
+
+/// The command that creates a device, for messages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Creator {
+    /// Its words on the command line.
+    pub command: &'static str,
+    /// How the user chooses another name for the device.
+    pub rename: &'static str,
+}
+
+/// `kinglet gateway`.
+pub const GATEWAY: Creator = Creator { command: "gateway SCENARIO.toml", rename: "--tun NAME" };
+/// The same for the device at the far end of a tunnel.
+pub const FAR: Creator = Creator { rename: "--far-tun NAME", ..GATEWAY };
+/// `kinglet router`.
+pub const ROUTER: Creator =
+    Creator { command: "router ROUTER.toml", rename: "`name` in the section [tun]" };
+
 /// Reason for which the device could not be created.
 #[derive(Debug)]
 pub struct TunError {
     name: String,
-    /// The option for another name.
-    option: &'static str,
+    by: Creator,
     cause: io::Error,
 }
 
@@ -50,18 +86,19 @@ impl fmt::Display for TunError {
         match self.cause.kind() {
             io::ErrorKind::PermissionDenied => write!(
                 f,
-                "it takes the capability CAP_NET_ADMIN. Either start the gateway in a network of \
-                 your own, no root needed:\n  \
-                 unshare -rn bash    # then, in this shell: '{program}' gateway SCENARIO.toml &\n\
+                "it takes the capability CAP_NET_ADMIN. Either start it in a network of your own, \
+                 no root needed:\n  \
+                 unshare -rn bash    # then, in this shell: '{program}' {command} &\n\
                  or give the program the capability, once:\n  \
                  sudo setcap cap_net_admin+ep '{program}'",
-                program = program()
+                program = program(),
+                command = self.by.command
             ),
             io::ErrorKind::NotFound => write!(
                 f,
                 "/dev/net/tun is missing: load the kernel's module with `sudo modprobe tun`"
             ),
-            _ => write!(f, "if the name is taken, choose another one with {} NAME", self.option),
+            _ => write!(f, "if the name is taken, choose another one with {}", self.by.rename),
         }
     }
 }
@@ -97,10 +134,13 @@ pub fn holder(prefix: Prefix) -> Option<String> {
 
 /// The same in a list of addresses: 32 digits, four unused fields, the device.
 fn holder_in(list: &str, prefix: Prefix) -> Option<String> {
-    let [a, b, c, ..] = prefix.host().segments();
-    let digits = format!("{a:04x}{b:04x}{c:04x}");
-    let line = list.lines().find(|line| line.starts_with(&digits))?;
-    line.split_whitespace().nth(5).map(str::to_owned)
+    let mine = [(prefix.host(), prefix.host_len()), (prefix.mesh(), MESH_LEN)];
+    let is_mine = |address| mine.iter().any(|(own, len)| first(address, *len) == first(*own, *len));
+    list.lines().find_map(|line| {
+        let mut words = line.split_whitespace();
+        let address = u128::from_str_radix(words.next()?, 16).ok().map(Ipv6Addr::from_bits)?;
+        words.nth(4).filter(|_| is_mine(address)).map(str::to_owned)
+    })
 }
 
 /// Creates the device, gives it its address, brings it up and waits until programs can use the
@@ -108,8 +148,8 @@ fn holder_in(list: &str, prefix: Prefix) -> Option<String> {
 ///
 /// # Errors
 /// [`TunError`], whose message names the command that grants the missing right.
-pub async fn create(config: &TunConfig) -> Result<AsyncDevice, TunError> {
-    let error = |cause| TunError { name: config.name.clone(), option: "--tun", cause };
+pub async fn create(config: &TunConfig, by: Creator) -> Result<AsyncDevice, TunError> {
+    let error = |cause| TunError { name: config.name.clone(), by, cause };
     let device = DeviceBuilder::new()
         .name(config.name.clone())
         .ipv6(config.address, config.prefix_len)
@@ -128,7 +168,7 @@ pub async fn create(config: &TunConfig) -> Result<AsyncDevice, TunError> {
 pub fn create_to_move(config: &TunConfig) -> Result<AsyncDevice, TunError> {
     let name = config.name.clone();
     let device = DeviceBuilder::new().name(&name).mtu(config.mtu).enable(false).build_async();
-    device.map_err(|cause| TunError { name, option: "--far-tun", cause })
+    device.map_err(|cause| TunError { name, by: FAR, cause })
 }
 
 /// Waits until a socket can be bound to `address`. A new address is tentative at first (RFC 4862
@@ -152,7 +192,7 @@ mod tests {
 
     fn text_for(kind: io::ErrorKind) -> String {
         let name = "kinglet0".into();
-        TunError { name, option: "--tun", cause: io::Error::from(kind) }.to_string()
+        TunError { name, by: GATEWAY, cause: io::Error::from(kind) }.to_string()
     }
 
     #[test]
@@ -176,6 +216,22 @@ mod tests {
         assert_eq!(holder_in(list, Prefix::DEFAULT).as_deref(), Some("kinglet0"));
         let other: Prefix = "fd00:1:2::".parse().expect("a prefix");
         assert_eq!((holder_in(list, other), holder_in("", Prefix::DEFAULT)), (None, None));
+        let [mesh, host] = ["fd00:5::", "fd6b:696e:676c:7401::9"].map(|it| it.parse().unwrap());
+        let holds = |mesh, host| holder_in(list, Prefix::given(mesh, host, 64)).is_some();
+        assert_eq!((holds(mesh, host), holds(host, mesh), holds(mesh, mesh)), (true, true, false));
+    }
+
+    #[test]
+    fn the_mesh_has_a_route_of_its_own_unless_the_address_spans_it() {
+        let routes = |address: &str, prefix_len| {
+            let [address, mesh] = [address, "fd00:5:0:7400::"].map(|text| text.parse().unwrap());
+            let config = TunConfig { name: String::new(), address, prefix_len, mesh, mtu: 1280 };
+            let texts = config.prefixes().map(|(prefix, len)| format!("{prefix}/{len}"));
+            texts.collect::<Vec<_>>()
+        };
+        assert_eq!(routes("fd00:5:0:7401::1", 48), ["fd00:5::/48"]);
+        assert_eq!(routes("fd00:5:0:7401::1", 64), ["fd00:5:0:7401::/64", "fd00:5:0:7400::/64"]);
+        assert_eq!(routes("fd00:6::1", 128), ["fd00:6::1/128", "fd00:5:0:7400::/64"]);
     }
 
     #[tokio::test]

@@ -183,8 +183,9 @@ impl Exchange {
 }
 
 async fn exchange() {
-    let config = TunConfig { name: TUN.to_owned(), address: LINUX, prefix_len: 64, mtu: 1280 };
-    let device = tun::create(&config).await.expect("a device");
+    let (name, address, prefix_len) = (TUN.to_owned(), LINUX, 64);
+    let config = TunConfig { name, address, prefix_len, mesh: LINUX, mtu: 1280 };
+    let device = tun::create(&config, tun::GATEWAY).await.expect("a device");
     let mut host = Host::new(PEER, 64, 77);
     let (mut sending, mut receiving) = (Vec::new(), Vec::new());
     let (mut servers, mut clients) = (Vec::new(), Vec::new());

@@ -1,9 +1,11 @@
 //! Builds a network from a scenario: addresses, routes, applications.
 
+mod border;
 pub(crate) mod place;
 mod registration;
 pub(crate) mod transport;
 
+pub use border::border_router;
 pub use place::{Ends, NODE_BYTES, Network, Place, Site, Stations, app_at, wire_of};
 pub use transport::payload_of;
 
@@ -232,12 +234,13 @@ fn introduce(scenario: &Scenario, stacks: &mut [Box<Node<LabProfile>>]) {
     }
 }
 
-/// The stack of `node`, without applications.
+/// The stack of `node` on a radio with these capabilities, without applications.
 fn stack(
     scenario: &Scenario,
     node: NodeId,
     seed: u64,
     routes: &[scenario::Route],
+    radio: Capabilities,
 ) -> Box<Node<LabProfile>> {
     let mut random = stream(seed, u64::from(node), Purpose::Device);
     let secret = secret(&mut random);
@@ -271,9 +274,8 @@ fn stack(
     };
     config.polling = scenario.polling;
     let routing = learning(scenario, node, &config);
-    let capabilities = radio_at(scenario, node).capabilities();
     let discovery = registration::discovery(scenario, node, &config);
-    let mut stack = Box::new(Node::with_layers(config, routing, discovery, capabilities));
+    let mut stack = Box::new(Node::with_layers(config, routing, discovery, radio));
     *stack.backoff_mut() = scenario.backoff;
     if let Some(wake) = scenario.wake {
         let has_mains = place.role == Role::BorderRouter || scenario.is_far_end(node);
@@ -368,6 +370,7 @@ fn learning<K: Copy>(
                 let dodag_id = scenario.addressing().address(node);
                 let mut root = rpl::Root::new(dodag_id, scenario.rpl.mode);
                 root.configuration.compressed = scenario.rpl.compression;
+                root.sequence = scenario.rpl.sequence;
                 if scenario.rpl.objective == Objective::Of0 {
                     root.configuration.objective = 0;
                     root.configuration.min_hop_rank_increase = OF0_HOP;
@@ -509,7 +512,8 @@ fn sites(scenario: &Scenario, seed: u64) -> (Vec<(NodeConfig, Site)>, Vec<Ends>)
             let begin = routes.partition_point(|route| route.node < node);
             let own = routes.get(begin..).unwrap_or_default();
             let own = &own[..own.partition_point(|route| route.node == node)];
-            let mut stack = stack(scenario, node, seed, own);
+            let radio = radio_at(scenario, node).capabilities();
+            let mut stack = stack(scenario, node, seed, own, radio);
             add_default_route(scenario.addressing(), border, node, own, &mut stack);
             stack
         })

@@ -2,7 +2,7 @@
 //! goodput bound.
 
 use crate::radio;
-use crate::scenario::{LinkAddresses, RadioProfile, tcplp};
+use crate::scenario::{LinkAddresses, NO_SHORT, RadioProfile, tcplp};
 use kinglet::mac;
 
 /// Octets of the PSDU (IEEE 802.15.4-2015, aMaxPHYPacketSize).
@@ -30,8 +30,8 @@ pub const DEFAULT_MSS: usize = 462;
 /// Header octets of a data frame with PAN id compression, FCS included.
 pub const fn mac_header(addresses: LinkAddresses) -> usize {
     match addresses {
-        LinkAddresses::Short => MAC_FIXED + 2 + 2,
-        LinkAddresses::Extended => MAC_FIXED + 8 + 8,
+        LinkAddresses::Extended | LinkAddresses::Given { short: NO_SHORT, .. } => MAC_FIXED + 8 + 8,
+        LinkAddresses::Short | LinkAddresses::Given { .. } => MAC_FIXED + 2 + 2,
     }
 }
 

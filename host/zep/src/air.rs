@@ -3,8 +3,9 @@
 //! That thread acknowledges a frame that requests it before it does anything else: its sender is
 //! another process, which waits 864 µs of wall clock.
 
-use crate::datagram::{Datagram, MAX};
-use core::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use crate::datagram::{Datagram, MAX, PORT};
+use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use core::str::FromStr;
 use kinglet_radio::{Channel, FCS_LEN, Filter};
 use kinglet_time::{Duration, Instant};
 use kinglet_wire::ieee802154::{Address, Frame, FrameType, PanId, Version, fcs, fcs_is_right};
@@ -22,6 +23,38 @@ const LOOK: std::time::Duration = std::time::Duration::from_millis(200);
 const BEST: u8 = u8::MAX;
 /// Frame control of an immediate acknowledgement (IEEE 802.15.4-2015, 7.3.3).
 const ACK_CONTROL: [u8; 2] = [0x02, 0x00];
+
+/// The addresses of a ZEP link: `[LOCAL,]REMOTE`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ends {
+    /// Local address; `None` is any free port.
+    pub local: Option<SocketAddr>,
+    /// Remote address: a dispatcher, or another node.
+    pub remote: SocketAddr,
+}
+
+impl FromStr for Ends {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (local, remote) = match text.split_once(',') {
+            Some((local, remote)) => (Some(end(local)?), end(remote)?),
+            None => (None, end(text)?),
+        };
+        Ok(Ends { local, remote })
+    }
+}
+
+fn end(text: &str) -> Result<SocketAddr, String> {
+    let with_port = || text.parse().ok();
+    let without = || {
+        let host = text.trim_start_matches('[').trim_end_matches(']');
+        host.parse::<IpAddr>().ok().map(|host| SocketAddr::new(host, PORT))
+    };
+    with_port().or_else(without).ok_or_else(|| {
+        format!("\"{text}\" is not an address such as 127.0.0.1:17754 or [::1]:17754")
+    })
+}
 
 /// A received item.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -251,4 +284,22 @@ fn takes(filter: &Filter, frame: &Frame<'_>) -> bool {
         Address::None => false,
     };
     is_ours && is_mine
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ends_are_addresses_with_or_without_ports() {
+        let ends = |text: &str| text.parse::<Ends>();
+        let both = ends("127.0.0.1:1,127.0.0.1").unwrap();
+        assert_eq!((both.local.unwrap().port(), both.remote.port()), (1, PORT));
+        let six = ends("[::1]:7").unwrap();
+        assert_eq!((six.local, six.remote.port()), (None, 7));
+        assert_eq!(ends("::1").unwrap().remote.port(), PORT);
+        for wrong in ["", "here:17754", "127.0.0.1:17754,", "127.0.0.1:70000"] {
+            assert!(ends(wrong).is_err(), "{wrong}");
+        }
+    }
 }

@@ -2,8 +2,9 @@
 
 use crate::profile::Process;
 use crate::settings::{self, Objective, RplRole, Settings};
+use crate::state::Kept;
 use core::net::Ipv6Addr;
-use kinglet::mac::Csma;
+use kinglet::mac::{Csma, Security};
 use kinglet::nd::{self, Border, Offer, Serving};
 use kinglet::net::{InterfaceAddress, Neighbour, Route};
 use kinglet::radio::{Capabilities, Channel};
@@ -29,7 +30,7 @@ pub(crate) struct Full(pub(crate) &'static str);
 
 /// Returns the stack's settings. The values that must differ between nodes and restarts come from
 /// the system's source of entropy.
-pub(crate) fn config(settings: &Settings) -> Config {
+pub(crate) fn config(settings: &Settings, security: Option<Security>) -> Config {
     let extended = match settings.extended.0 {
         Address::Extended(extended) => extended,
         // The settings have been checked.
@@ -43,6 +44,7 @@ pub(crate) fn config(settings: &Settings) -> Config {
     config.mac.pan_id = PanId(settings.pan);
     config.mac.channel = Channel::new(settings.channel).unwrap_or_default();
     config.mac.csma = Csma::Hardware;
+    config.mac.security = security;
     let serves = matches!(
         settings.discovery,
         settings::Discovery::Router | settings::Discovery::BorderRouter
@@ -52,10 +54,14 @@ pub(crate) fn config(settings: &Settings) -> Config {
     config
 }
 
-/// Creates a node with these settings.
-pub(crate) fn node(settings: &Settings, radio: Capabilities) -> Result<Box<Node<Process>>, Full> {
-    let config = config(settings).unsecured();
-    let routing = Rpled::new(&config, rpl_config(settings));
+/// Creates a node with these settings, which takes the place of one that has kept this.
+pub(crate) fn node(
+    settings: &Settings,
+    config: Config,
+    kept: Kept,
+    radio: Capabilities,
+) -> Result<Box<Node<Process>>, Full> {
+    let routing = Rpled::new(&config, rpl_config(settings, kept));
     let discovery = discovery(settings, &config)?;
     let mut node = Box::new(Node::with_layers(config, routing, discovery, radio));
     fill(&mut node, settings)?;
@@ -67,7 +73,7 @@ fn first(settings: &Settings) -> Ipv6Addr {
     settings.addresses.first().map_or(Ipv6Addr::UNSPECIFIED, |own| own.address)
 }
 
-fn rpl_config(settings: &Settings) -> rpl::RplConfig {
+fn rpl_config(settings: &Settings, kept: Kept) -> rpl::RplConfig {
     let Some(given) = settings.rpl else { return rpl::RplConfig::OFF };
     let role = match given.role {
         RplRole::Leaf => rpl::Role::Leaf,
@@ -78,6 +84,7 @@ fn rpl_config(settings: &Settings) -> rpl::RplConfig {
                 settings::Mode::NonStoring => Mode::NonStoring,
             };
             let mut root = rpl::Root::new(first(settings), mode);
+            root.sequence = kept.rpl;
             if given.objective == Objective::Of0 {
                 root.configuration.objective = 0;
                 root.configuration.min_hop_rank_increase = HOP;
@@ -90,7 +97,7 @@ fn rpl_config(settings: &Settings) -> rpl::RplConfig {
     rpl::RplConfig { instance, option, ..rpl::RplConfig::new(role, 0, 0) }
 }
 
-fn discovery(settings: &Settings, config: &Config<()>) -> Result<Discovered<Process, 8>, Full> {
+fn discovery(settings: &Settings, config: &Config) -> Result<Discovered<Process, 8>, Full> {
     use settings::Discovery::{BorderRouter, Host, Neighbour, Off, Router};
     let mac = &config.mac;
     let given = nd::NdConfig::new(mac.source(), mac.extended, mac.pan_id.0, config.seed);

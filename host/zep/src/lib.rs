@@ -6,10 +6,13 @@
 //! | [`datagram`] | one frame as one UDP datagram |
 //! | [`air`] | the socket, and the thread that acknowledges frames |
 //! | [`radio`] | a [`Driver`](kinglet_radio::Driver) over it |
+//! | [`key`] | the file with the key of a network |
+//! | [`state`] | the directory with what a device keeps over restarts |
 //! | [`settings`] | the configuration file of a node |
 //! | [`profile`] | the table sizes of a node |
 //! | [`mote`] | a node as a process |
 //! | [`console`] | the commands and reports of its console |
+//! | [`reports`] | reports about routing and neighbour discovery |
 //!
 //! Design: `docs/decisions/0036-zep.md`.
 
@@ -18,10 +21,13 @@
 pub mod air;
 pub mod console;
 pub mod datagram;
+pub mod key;
 mod layers;
 pub mod mote;
 pub mod profile;
 pub mod radio;
 mod reasons;
+pub mod reports;
 pub mod settings;
+pub mod state;
 mod tasks;

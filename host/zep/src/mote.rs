@@ -1,22 +1,23 @@
 //! A Kinglet node as a process: its radio is [ZEP](crate::air), its clock the system's, and its
 //! console the standard input.
 
-use crate::air::{Air, Ears, Heard, Identity};
-use crate::console::{Candidate, Command, HELP, NearBy, Registered, Report, Target};
+use crate::air::{Air, Ears, Ends, Heard, Identity};
+use crate::console::{Command, HELP, Report};
+use crate::key::{self, KeyError};
 use crate::layers::{self, Full};
 use crate::profile::Process;
 use crate::radio::Radio;
 use crate::reasons;
+use crate::reports::{self, known_rank};
 use crate::settings::Settings;
+use crate::state::{State, StateError};
 use crate::tasks::{self, Ping, Send, Talk, Task};
 use core::net::{Ipv6Addr, SocketAddr};
 use kinglet::Node;
-use kinglet::nd::Serving;
 use kinglet::net::UdpHandle;
 use kinglet::radio::{Driver, Filter};
-use kinglet::rpl::{INFINITE_RANK, Info};
+use kinglet::rpl::{Info, Role, Sequence};
 use kinglet::tcp::{ConnectionConfig, Handle, ListenConfig};
-use kinglet::wire::ieee802154::Address;
 use kinglet_apps::service::{Echo, Server, Service, Sink, Sizes, Source};
 use kinglet_apps::{App, Place, SnakeCase, udp};
 use kinglet_sim::trace::Losses;
@@ -33,20 +34,17 @@ impl Sizes for Services {
     type Connections<C> = [Place<C>; 3];
 }
 
-/// Configuration that is not in the file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Ends {
-    /// Local address of the ZEP link; `None` is any free port.
-    pub local: Option<SocketAddr>,
-    /// Remote address: a dispatcher, or another node.
-    pub remote: SocketAddr,
-}
-
 /// Reason for which a node has ended early.
 #[derive(Debug)]
 pub enum MoteError {
     /// More addresses, routes, neighbours or contexts than fit into a table.
     Full(&'static str),
+    /// The key cannot be read, or may not be used.
+    Key(KeyError),
+    /// The directory of the state is unusable.
+    State(StateError),
+    /// There is a key, and no directory that keeps the frame counters.
+    NoState,
     /// The socket or a thread.
     Io(io::Error),
 }
@@ -55,6 +53,12 @@ impl fmt::Display for MoteError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             MoteError::Full(what) => write!(f, "too many {what} for the capacity of a node"),
+            MoteError::Key(error) => error.fmt(f),
+            MoteError::State(error) => error.fmt(f),
+            MoteError::NoState => f.write_str(
+                "link security needs a directory that keeps the frame counters over restarts: \
+                 give it with --state DIR",
+            ),
             MoteError::Io(error) => write!(f, "the air: {error}"),
         }
     }
@@ -65,6 +69,18 @@ impl std::error::Error for MoteError {}
 impl From<Full> for MoteError {
     fn from(Full(what): Full) -> Self {
         MoteError::Full(what)
+    }
+}
+
+impl From<KeyError> for MoteError {
+    fn from(error: KeyError) -> Self {
+        MoteError::Key(error)
+    }
+}
+
+impl From<StateError> for MoteError {
+    fn from(error: StateError) -> Self {
+        MoteError::State(error)
     }
 }
 
@@ -108,6 +124,7 @@ pub struct Mote {
     /// Own addresses and RPL's parent in the last report.
     reported: (Vec<Ipv6Addr>, Option<Ipv6Addr>),
     losses: Losses,
+    state: Option<State>,
 }
 
 /// Number of own addresses that are checked; there are fewer.
@@ -138,9 +155,27 @@ impl Mote {
     /// Creates a node with these settings, and opens its ZEP link.
     ///
     /// # Errors
-    /// [`MoteError`]
+    /// [`MoteError`]; with link security a node needs a state ([`Mote::with_state`]).
     pub fn new(settings: &Settings, ends: Ends) -> Result<Mote, MoteError> {
-        let config = layers::config(settings);
+        Mote::with_state(settings, ends, None)
+    }
+
+    /// The same for a node that continues after a former life, and keeps what the next one needs.
+    ///
+    /// # Errors
+    /// [`MoteError`]
+    pub fn with_state(
+        settings: &Settings,
+        ends: Ends,
+        mut state: Option<State>,
+    ) -> Result<Mote, MoteError> {
+        let kept = state.as_ref().map(State::kept).unwrap_or_default();
+        if settings.key_file.is_some() && state.is_none() {
+            return Err(MoteError::NoState);
+        }
+        let security = settings.key_file.as_deref();
+        let security = security.map(|path| key::read(path, kept.frame_counter)).transpose()?;
+        let config = layers::config(settings, security);
         let (waker, wakes) = mpsc::channel();
         let for_air = waker.clone();
         let filter = Filter {
@@ -152,7 +187,10 @@ impl Mote {
         let hear = move |heard| for_air.send(Wake::Air(heard)).is_ok();
         let air = Air::open(ends.local, ends.remote, ears, hear)?;
         let radio = Radio::new(air.clone(), Duration::from_millis(settings.ack_wait_ms.into()));
-        let node = layers::node(settings, radio.capabilities())?;
+        let mut node = layers::node(settings, config, kept, radio.capabilities())?;
+        if let Some(state) = &mut state {
+            state.follow(air.now(), &mut node, sequence)?;
+        }
         let listen =
             ListenConfig { connection: ConnectionConfig::DEFAULT, ..ListenConfig::default() };
         let apps = Apps {
@@ -164,7 +202,20 @@ impl Mote {
         let (tasks, pings, udp) = (Vec::new(), 0, None);
         let reported = (addresses(&node), None);
         let losses = Losses::new(air.now(), &*node);
-        Ok(Mote { node, radio, air, wakes, waker, apps, tasks, pings, udp, reported, losses })
+        Ok(Mote {
+            node,
+            radio,
+            air,
+            wakes,
+            waker,
+            apps,
+            tasks,
+            pings,
+            udp,
+            reported,
+            losses,
+            state,
+        })
     }
 
     /// Returns its addresses.
@@ -228,6 +279,9 @@ impl Mote {
                 Err(RecvTimeoutError::Timeout) => {}
             }
             next = self.step(say);
+            if let Some(state) = &mut self.state {
+                state.follow(self.air.now(), &mut self.node, sequence)?;
+            }
         }
     }
 
@@ -299,8 +353,8 @@ impl Mote {
             },
             Command::Udp { to, text } => self.send(now, to, &text, say),
             Command::Status => say(self.status()),
-            Command::Rpl => say(self.rpl()),
-            Command::Neighbours => say(self.neighbours()),
+            Command::Rpl => say(reports::rpl(self.node.routing().rpl())),
+            Command::Neighbours => say(reports::neighbours(self.node.net().discovery().nd(), now)),
             Command::Help | Command::Quit => say(Report::Help { text: HELP }),
         }
     }
@@ -313,50 +367,6 @@ impl Mote {
             let why = reasons::unsent(&self.node, to.0, error);
             say(Report::Failed { why: format!("udp: {why}") });
         }
-    }
-
-    fn rpl(&self) -> Report {
-        let rpl = self.node.routing().rpl();
-        let (info, stats) = (rpl.info(), rpl.stats());
-        let candidates = rpl.candidates().map(|it| Candidate {
-            address: it.address,
-            rank: it.rank,
-            etx: f64::from(it.etx) / 128.0,
-        });
-        let targets = rpl.routes().map(|it| Target {
-            prefix: format!("{}/{}", it.target().prefix, it.target().prefix_len),
-            via: it.via(),
-            external: it.is_external(),
-        });
-        Report::Rpl {
-            dodag: info.dodag_id,
-            version: info.dodag_id.map(|_| info.version),
-            rank: known_rank(&info),
-            parent: info.parent,
-            candidates: candidates.collect(),
-            targets: targets.collect(),
-            sent: (stats.diss, stats.dios, stats.daos, stats.dao_acks),
-            unacknowledged: stats.daos_failed,
-        }
-    }
-
-    fn neighbours(&self) -> Report {
-        let nd = self.node.net().discovery().nd();
-        let neighbours = nd.neighbours().map(|it| NearBy {
-            address: it.address(),
-            link: text(it.link()),
-            state: format!("{:?}", it.state()).to_lowercase(),
-            router: it.is_router(),
-        });
-        let registered = nd.role().as_ref().map(Serving::registrations).into_iter().flatten();
-        let now = self.air.now();
-        let registered = registered.map(|it| Registered {
-            address: it.address(),
-            link: text(it.link()),
-            left_s: (it.until() - now).as_millis() / 1000,
-        });
-        let (neighbours, registered) = (neighbours.collect(), registered.collect());
-        Report::Neighbours { router: nd.router(), neighbours, registered }
     }
 
     fn status(&self) -> Report {
@@ -381,20 +391,13 @@ impl Mote {
     }
 }
 
+/// Returns the present version and DTSN of RPL's root.
+fn sequence(node: &Node<Process>) -> Option<Sequence> {
+    let rpl = node.routing().rpl();
+    let Info { version, dtsn, .. } = rpl.info();
+    matches!(rpl.config().role, Role::Root(_)).then_some(Sequence { version, dtsn })
+}
+
 fn addresses(node: &Node<Process>) -> Vec<Ipv6Addr> {
     (0..ADDRESSES).filter_map(|index| node.net().own_address(index)).collect()
-}
-
-/// Returns the own rank, if there is a route to the root.
-fn known_rank(info: &Info) -> Option<u16> {
-    (info.rank != INFINITE_RANK).then_some(info.rank)
-}
-
-/// Formats a link address as in the settings, if it is known.
-fn text(link: Address) -> Option<String> {
-    match link {
-        Address::None => None,
-        Address::Short(short) => Some(format!("0x{short:04x}")),
-        Address::Extended(octets) => Some(octets.map(|octet| format!("{octet:02x}")).join(":")),
-    }
 }

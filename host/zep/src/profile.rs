@@ -1,5 +1,6 @@
 //! Table sizes of a node as a process.
 
+use kinglet::mac::{CcmStar, PeerCounter, Sliced};
 use kinglet::nd::Serving;
 use kinglet::net::ExtendedIphc;
 use kinglet::{Discovered, Rpled, rpl};
@@ -12,6 +13,7 @@ kinglet::profile! {
         headers: ExtendedIphc,
         discovery: Discovered<Self, 8>,
         serving: Option<Serving<Self>>,
+        security: CcmStar<Sliced, [PeerCounter; 64]>,
         discovered: 32,
         default_routers: 4,
         autoconfigured: 4,

@@ -19,7 +19,7 @@ use kinglet::net::NextHop;
 use kinglet::wire::ieee802154;
 use serde::Deserialize;
 use std::fmt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// A node. Times are in milliseconds.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
@@ -35,6 +35,9 @@ pub struct Settings {
     /// The channel, 11 to 26; by default 26.
     #[serde(default = "riot_channel")]
     pub channel: u8,
+    /// The file with the key of link security ([`crate::key`]); none unless set. A relative path
+    /// begins in the directory of the settings.
+    pub key_file: Option<PathBuf>,
     /// Longest delay of an acknowledgement after the end of its frame, in milliseconds; 5 unless
     /// set, because it comes from another process.
     #[serde(default = "ack_wait")]
@@ -214,6 +217,18 @@ impl FromStr for Link {
     }
 }
 
+impl fmt::Display for Link {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            ieee802154::Address::None => f.write_str("none"),
+            ieee802154::Address::Short(short) => write!(f, "0x{short:04x}"),
+            ieee802154::Address::Extended(octets) => {
+                f.write_str(&octets.map(|octet| format!("{octet:02x}")).join(":"))
+            }
+        }
+    }
+}
+
 fn extended(text: &str) -> Option<[u8; 8]> {
     let octet = |part: &str| (part.len() == 2).then(|| u8::from_str_radix(part, 16).ok())?;
     let octets: Option<Vec<u8>> = text.split(':').map(octet).collect();
@@ -294,9 +309,18 @@ impl Settings {
             SettingsError { message: format!("{}: {}", path.display(), why.trim_end()), io }
         };
         let text = std::fs::read_to_string(path).map_err(|error| failed(true, &error))?;
-        let settings: Settings = toml::from_str(&text).map_err(|error| failed(false, &error))?;
+        let mut settings: Settings =
+            toml::from_str(&text).map_err(|error| failed(false, &error))?;
+        if let (Some(key), Some(directory)) = (&mut settings.key_file, path.parent()) {
+            *key = directory.join(&*key);
+        }
         settings.check().map_err(|error| failed(false, &error))?;
         Ok(settings)
+    }
+
+    /// Returns its name in the directory of its state.
+    pub fn owner(&self) -> String {
+        self.extended.to_string()
     }
 
     /// Checks the constraints that the types do not express.

@@ -5,8 +5,9 @@
 
 mod riot;
 
+use kinglet_zep::air::Ends;
 use kinglet_zep::console::Report;
-use kinglet_zep::mote::{Ends, Mote};
+use kinglet_zep::mote::Mote;
 use riot::Air;
 use riot::ip::ip;
 use riot::lowpan::{Ip, link_local, with_iid};

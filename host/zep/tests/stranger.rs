@@ -3,8 +3,9 @@
 
 #![allow(missing_docs, reason = "a test program")]
 
+use kinglet_zep::air::Ends;
 use kinglet_zep::console::{EndReason, Report};
-use kinglet_zep::mote::{Ends, Mote};
+use kinglet_zep::mote::Mote;
 use kinglet_zep::settings::Settings;
 use std::io::Cursor;
 use std::net::{SocketAddr, UdpSocket};

@@ -9,7 +9,7 @@ mod select;
 pub use output::{MAX_LEN, Out};
 
 use crate::change::Change;
-use crate::config::{Probing, Role, RplConfig, Sizes};
+use crate::config::{Probing, Role, Root, RplConfig, Sizes};
 use crate::dao::{Advertised, Announce, Missed, Route, Targets, Urgency, is_of};
 use crate::dis::Solicit;
 use crate::dodag::{Dodag, link_local};
@@ -168,6 +168,14 @@ impl<S: Sizes> Rpl<S> {
     /// take a different one for a request for DAOs (RFC 6550, 7.2 and 9.6).
     fn first_dtsn(&mut self) -> Counter {
         Counter::new(STRAIGHT | self.random.bits(7) as u8)
+    }
+
+    /// Draws the initial DTSN of a root that has not kept that of its former life.
+    fn draw_dtsn(&mut self) {
+        if matches!(self.config.role, Role::Root(Root { sequence: None, .. })) {
+            let dtsn = self.first_dtsn();
+            self.dodag.iter_mut().for_each(|dodag| dodag.dtsn = dtsn);
+        }
     }
 
     /// Returns a number that stands for the name of the DODAG, its version and the DTSN. It changes
@@ -495,8 +503,7 @@ impl<S: Sizes> Rpl<S> {
         } else if let Some(pace) = self.dodag.as_ref().map(Dodag::pace) {
             match self.start.handle_deadline(now, pace.shortest) {
                 Some(First::Solicitation) => {
-                    let dtsn = self.first_dtsn();
-                    self.dodag.iter_mut().for_each(|dodag| dodag.dtsn = dtsn);
+                    self.draw_dtsn();
                     self.solicit.due = true;
                 }
                 Some(First::Information) => self.advertise = true,
@@ -605,6 +612,7 @@ impl<S: Sizes> Rpl<S> {
         Info {
             dodag_id: dodag.map(|dodag| dodag.id),
             version: dodag.map_or(0, |dodag| dodag.version.value()),
+            dtsn: dodag.map_or(0, |dodag| dodag.dtsn.value()),
             rank: self.rank(),
             parent: self.parent(),
             candidates: self.candidates.as_slice().iter().flatten().count(),

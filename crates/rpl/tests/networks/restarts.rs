@@ -2,7 +2,8 @@
 
 use crate::common::{Fate, Net, Plan, address, near};
 use kinglet_rpl::{
-    CONFIGURATION, INFINITE_RANK, Mode, Probing, Role, Root, Rpl, RplConfig, dag_rank,
+    CONFIGURATION, Counter, INFINITE_RANK, Info, Mode, Probing, Role, Root, Rpl, RplConfig,
+    Sequence, dag_rank,
 };
 use kinglet_time::Duration;
 use kinglet_wire::rpl::{
@@ -46,6 +47,37 @@ fn a_root_that_restarts_reaches_all_within_seconds_without_traffic() {
             assert_eq!(reached, 3, "{mode:?}, seed {seed}");
             assert!(net.nodes.iter().all(|node| node.info().version == version + 1));
         }
+    }
+}
+
+/// The DIS and its answers are lost, so the root learns no version from others.
+#[test]
+fn a_root_that_has_kept_its_sequence_begins_above_it_without_an_answer() {
+    for mode in [Mode::Storing, Mode::NonStoring] {
+        let mut net = line(mode, 3);
+        for _ in 0..12 {
+            let now = net.now;
+            net.nodes[0].repair(now);
+            // A node moves to four versions a minute.
+            net.run(secs(20));
+        }
+        let Info { version, dtsn, .. } = net.nodes[0].info();
+        assert_eq!(net.nodes[3].info().version, version);
+        let config = *net.nodes[0].config();
+        let Role::Root(root) = config.role else { panic!("it is the root") };
+        let kept = Sequence { version, dtsn }.next();
+        assert_eq!((kept.version, kept.dtsn), (253, Counter::new(dtsn).next().value()));
+        let role = Role::Root(Root { sequence: Some(kept), ..root });
+        net.nodes[0] = Rpl::new(RplConfig { role, seed: 1_003, ..config });
+        net.multicasts_lost = Some((0, 1));
+        net.drain();
+        let Info { version, dtsn, .. } = net.nodes[0].info();
+        assert_eq!(Sequence { version, dtsn }, kept, "it draws no other DTSN");
+        net.run(secs(2));
+        assert_eq!(net.nodes[0].info().version, kept.version, "no answer has changed it");
+        net.multicasts_lost = None;
+        net.run(secs(10));
+        assert!(net.nodes.iter().all(|node| node.info().version == kept.version), "{mode:?}");
     }
 }
 

@@ -5,9 +5,11 @@
 use nix::sched::{CloneFlags, unshare};
 use sha2::{Digest, Sha256};
 use std::fmt::Write as _;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpStream, UdpSocket};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, Command, ExitStatus, Output, Stdio};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc::{Sender, channel};
 use std::thread;
@@ -70,6 +72,100 @@ pub fn hash(octets: &[u8]) -> String {
         write!(text, "{octet:02x}").unwrap();
         text
     })
+}
+
+/// Time until `done`.
+pub fn until(limit: Duration, mut done: impl FnMut() -> bool) -> Duration {
+    let began = Instant::now();
+    while !done() {
+        assert!(began.elapsed() < limit, "not within {limit:?}");
+    }
+    began.elapsed()
+}
+
+/// Returns true if a node responds to a ping within a second.
+pub fn answers(node: &str) -> bool {
+    let mut ping = Command::new("ping");
+    ping.args(["-6", "-n", "-q", "-c", "1", "-W", "1", node]).stdout(Stdio::null());
+    let answers = ping.stderr(Stdio::null()).status().unwrap().success();
+    if !answers {
+        // An interface that is missing fails at once.
+        thread::sleep(Duration::from_millis(100));
+    }
+    answers
+}
+
+/// A connection to the echo server of a node that has returned a text.
+pub fn echoed(node: &str) -> Option<TcpStream> {
+    let to = SocketAddr::new(node.parse().unwrap(), 7);
+    let mut stream = TcpStream::connect_timeout(&to, Duration::from_secs(5)).ok()?;
+    stream.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
+    is_echoed(&mut stream).then_some(stream)
+}
+
+/// Returns true if the other end returns a text.
+pub fn is_echoed(stream: &mut TcpStream) -> bool {
+    let mut come = [0; 4];
+    stream.write_all(b"text").is_ok() && stream.read_exact(&mut come).is_ok() && come == *b"text"
+}
+
+/// An air on which every process receives all others. Returns the two ends of each one's ZEP link:
+/// its own address, and that to which it sends.
+pub fn air(processes: usize) -> Vec<(SocketAddr, SocketAddr)> {
+    heard_air(processes, |_| {})
+}
+
+/// The same; `hear` gets each datagram.
+pub fn heard_air(
+    processes: usize,
+    hear: impl Fn(&[u8]) + Send + Sync + 'static,
+) -> Vec<(SocketAddr, SocketAddr)> {
+    let hear = Arc::new(hear);
+    let bound = || UdpSocket::bind("127.0.0.1:0").expect("loopback");
+    let address = |socket: &UdpSocket| socket.local_addr().expect("it is bound");
+    let own: Vec<SocketAddr> = (0..processes).map(|_| address(&bound())).collect();
+    // A process accepts datagrams of one peer only, so the air has a socket for each.
+    let airs: Vec<Arc<UdpSocket>> = (0..processes).map(|_| Arc::new(bound())).collect();
+    let ends = own.iter().zip(&airs).map(|(own, air)| (*own, address(air))).collect();
+    for from in 0..processes {
+        let (airs, own, hear) = (airs.clone(), own.clone(), Arc::clone(&hear));
+        thread::spawn(move || {
+            let mut octets = [0; 512];
+            loop {
+                // An error comes from a process that does not run.
+                let Ok(len) = airs[from].recv(&mut octets) else { continue };
+                hear(&octets[..len]);
+                let others = own.iter().zip(&airs).enumerate().filter(|(to, _)| *to != from);
+                for (_, (own, air)) in others {
+                    let _ = air.send_to(&octets[..len], own);
+                }
+            }
+        });
+    }
+    ends
+}
+
+/// A `kinglet node`, which ends with the test.
+pub struct External(Child);
+
+impl External {
+    pub fn start(file: &Path, ends: &str) -> Self {
+        External::start_with(file, ends, &[])
+    }
+
+    /// The same with these options.
+    pub fn start_with(file: &Path, ends: &str, options: &[&str]) -> Self {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_kinglet"));
+        command.arg("node").arg(file).args(["--zep", ends]).args(options);
+        External(command.stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap())
+    }
+}
+
+impl Drop for External {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
 }
 
 /// A temporary file.
@@ -150,8 +246,13 @@ impl Gateway {
 
     /// The same with its standard error redirected.
     pub fn start_watched(scenario: &Path, options: &[&str], error: Stdio) -> Self {
+        Gateway::start_as("gateway", scenario, options, error)
+    }
+
+    /// The same with the command `gateway` or `router`.
+    pub fn start_as(name: &str, file: &Path, options: &[&str], error: Stdio) -> Self {
         let mut command = Command::new(env!("CARGO_BIN_EXE_kinglet"));
-        command.arg("gateway").arg(scenario).args(options).stderr(error);
+        command.arg(name).arg(file).args(options).stderr(error);
         let mut child = command
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
@@ -170,6 +271,25 @@ impl Gateway {
         Gateway { child, announcement, error, rest: Some(rest) }
     }
 
+    /// Exit status, standard error and output since it was ready of a program that ends by itself
+    /// within ten seconds.
+    pub fn end(mut self) -> (ExitStatus, String, String) {
+        let status = self.wait();
+        let mut error = String::new();
+        if let Some(mut from) = self.error.take() {
+            from.read_to_string(&mut error).unwrap();
+        }
+        (status, error, self.rest.take().unwrap().join().unwrap())
+    }
+
+    fn wait(&mut self) -> ExitStatus {
+        let patience = Instant::now() + Duration::from_secs(10);
+        while self.child.try_wait().unwrap().is_none() && Instant::now() < patience {
+            thread::sleep(Duration::from_millis(20));
+        }
+        self.child.try_wait().unwrap().expect("it ends within ten seconds")
+    }
+
     /// Sends SIGINT; returns the exit status of the program, and its output since it was ready.
     pub fn interrupt(self) -> (ExitStatus, String) {
         self.signal("INT")
@@ -178,11 +298,7 @@ impl Gateway {
     /// The same with another signal.
     pub fn signal(mut self, name: &str) -> (ExitStatus, String) {
         run(Command::new("kill").args([&format!("-{name}"), &self.child.id().to_string()]));
-        let patience = Instant::now() + Duration::from_secs(10);
-        while self.child.try_wait().unwrap().is_none() && Instant::now() < patience {
-            thread::sleep(Duration::from_millis(20));
-        }
-        let status = self.child.try_wait().unwrap().expect("it ends within ten seconds");
+        let status = self.wait();
         (status, self.rest.take().unwrap().join().unwrap())
     }
 }

@@ -1,4 +1,5 @@
 use super::*;
+use crate::policy::Drops;
 use crate::status::Link;
 use kinglet_lab::scenario::{Addressing, Scenario};
 
@@ -14,7 +15,8 @@ fn mesh() -> Mesh {
 #[test]
 fn the_announcement_says_what_answers_where_and_ends_with_ready() {
     let address = "fd6b:696e:676c:7401::1".parse().unwrap();
-    let tun = TunConfig { name: "tun7".to_owned(), address, prefix_len: 48, mtu: 1280 };
+    let tun =
+        TunConfig { name: "tun7".to_owned(), address, prefix_len: 48, mesh: address, mtu: 1280 };
     let text = announcement("a line", &mesh(), Devices { border: &tun, far: None }, Some("tshark"));
     for needle in [
         "a line: 4 nodes",
@@ -44,8 +46,8 @@ fn row(node: u32, role: Role, frames: u64) -> Row {
         parent: Some(6),
         hops: Some(3),
         radio: Some(if sleeps { Activity::Asleep } else { Activity::Listening }),
-        duty_cycle: if sleeps { 0.0061 } else { 1.0 },
-        duty_cycle_overall: if sleeps { 0.01234 } else { 1.0 },
+        duty_cycle: Some(if sleeps { 0.0061 } else { 1.0 }),
+        duty_cycle_overall: Some(if sleeps { 0.01234 } else { 1.0 }),
         polled_s_ago: sleeps.then_some(0.4),
         next_poll_s: sleeps.then_some(0.6),
         waiting: sleeps.then_some(2),
@@ -60,12 +62,7 @@ fn look(nodes: impl Into<Vec<Row>>) -> Look {
     let (queued, dequeued, dropped) = (u32::MAX, u32::MAX - 9_999_999, 9_999_987);
     let queue =
         BorderResult { queued, dequeued, dropped, waiting: 12, peak: 32, longest_ms: 98_765.4 };
-    Look {
-        border_queue: Some(queue),
-        policy: Drops::default(),
-        reasons: Reasons::default(),
-        nodes: nodes.into(),
-    }
+    Look::new(nodes.into(), Some(queue))
 }
 
 #[test]
@@ -151,7 +148,8 @@ fn ports_of_this_machine_services_faults_and_the_capture_are_announced() {
         [[fault]]\nkind = \"partition\"\nnodes = [1]\nfrom_s = 5\nto_s = 10\n";
     let mesh = Mesh::new(&Scenario::from_toml("test.toml", text).unwrap()).unwrap();
     let address = "fd6b:696e:676c:7401::1".parse().unwrap();
-    let tun = TunConfig { name: "tun7".to_owned(), address, prefix_len: 48, mtu: 1280 };
+    let tun =
+        TunConfig { name: "tun7".to_owned(), address, prefix_len: 48, mesh: address, mtu: 1280 };
     let devices = Devices { border: &tun, far: None };
     let text = announcement("a line", &mesh, devices, Some("tshark -r it"));
     assert!(!text.contains("second computer"), "{text}");
@@ -178,6 +176,7 @@ fn the_second_computer_gets_its_instructions() {
         name: name.to_owned(),
         address: address.parse().unwrap(),
         prefix_len: 48,
+        mesh: "fd6b:696e:676c:7400::".parse().unwrap(),
         mtu: 1280,
     };
     let border = config("tun7", "fd6b:696e:676c:7401::1");

@@ -52,8 +52,9 @@ impl Case {
 pub(crate) fn run(all: bool) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
-        let config = TunConfig { name: TUN.to_owned(), address: HOST, prefix_len: 64, mtu: 1280 };
-        let device = tun::create(&config).await.unwrap();
+        let (name, address, prefix_len) = (TUN.to_owned(), HOST, 64);
+        let config = TunConfig { name, address, prefix_len, mesh: HOST, mtu: 1280 };
+        let device = tun::create(&config, tun::GATEWAY).await.unwrap();
         for (number, case) in cases(all).into_iter().enumerate() {
             case.set_up();
             let began = Instant::now();

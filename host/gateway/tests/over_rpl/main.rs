@@ -127,9 +127,9 @@ impl Case {
             let without = Scenario { wire: None, ..scenario.clone() };
             let mut mesh = Mesh::new(&without).expect("a network");
             let address = scenario.prefix.host();
-            let config =
-                TunConfig { name: TUN.to_owned(), address, prefix_len: Prefix::LEN, mtu: 1280 };
-            let device = tun::create(&config).await.expect("a TUN device");
+            let (name, prefix_len) = (TUN.to_owned(), Prefix::LEN);
+            let config = TunConfig { name, address, prefix_len, mesh: address, mtu: 1280 };
+            let device = tun::create(&config, tun::GATEWAY).await.expect("a TUN device");
             mesh.run_until(Instant::from_secs((START_S - 1).into()));
             let kernel = Kernel::begin(&scenario, std::time::Instant::now());
             let over = tokio::time::sleep(Duration::from_secs((1 + MEASURED_S).into()));

@@ -1,8 +1,8 @@
 //! Reasons for losses of frames and packets: counts by layer and reason.
 
-use crate::build::place::Site;
 use kinglet_apps::SnakeCase;
 use kinglet_sim::stats::{Counters, Fate};
+use kinglet_sim::trace::Look;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -16,7 +16,7 @@ pub struct Reasons(BTreeMap<String, BTreeMap<String, u64>>);
 impl Reasons {
     /// All reasons of a node and its applications, also those that did not occur; with `radio`,
     /// also those of the layer `air`.
-    pub fn of(station: &Site, radio: Option<&Counters>) -> Self {
+    pub fn of(station: &impl Look, radio: Option<&Counters>) -> Self {
         let mut all = Reasons::default();
         station.reasons(&mut |layer, reason, count| {
             all.add(layer, SnakeCase(reason).to_string(), count.into())

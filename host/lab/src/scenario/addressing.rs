@@ -7,7 +7,7 @@ use kinglet::wire::ieee802154::Address;
 use kinglet::wire::sixlowpan::derived_iid;
 
 /// macShortAddress of a device that has none (IEEE 802.15.4-2015, 8.4.3.1).
-pub(crate) const NO_SHORT: u16 = 0xfffe;
+pub const NO_SHORT: u16 = 0xfffe;
 
 /// An address mode of the link layer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,6 +16,13 @@ pub enum LinkAddresses {
     Short,
     /// 64 bits; nodes have no short address.
     Extended,
+    /// The addresses of the only node.
+    Given {
+        /// Its short address; 0xFFFE if it has none.
+        short: u16,
+        /// Its EUI-64.
+        eui64: [u8; 8],
+    },
 }
 
 /// Derives the addresses of a node from its number.
@@ -37,6 +44,7 @@ impl Addressing {
         match self.link {
             LinkAddresses::Short => (node + 1) as u16,
             LinkAddresses::Extended => NO_SHORT,
+            LinkAddresses::Given { short, .. } => short,
         }
     }
 
@@ -48,14 +56,15 @@ impl Addressing {
             // The one that belongs to the short address (RFC 4944 §6).
             LinkAddresses::Short => [2, 0, 0, 0xff, 0xfe, 0, high, low],
             LinkAddresses::Extended => [2, 0, 0, 0, 0, 1, high, low],
+            LinkAddresses::Given { eui64, .. } => eui64,
         }
     }
 
     /// Returns the address of `node` in its frames.
     pub const fn link(self, node: NodeId) -> Address {
-        match self.link {
-            LinkAddresses::Short => Address::Short(self.short(node)),
-            LinkAddresses::Extended => Address::Extended(self.eui64(node)),
+        match self.short(node) {
+            NO_SHORT => Address::Extended(self.eui64(node)),
+            short => Address::Short(short),
         }
     }
 
@@ -82,7 +91,7 @@ impl Scenario {
 
     /// Returns what is wrong if nodes without short addresses need some.
     pub(super) fn needs_short_addresses(&self) -> Option<String> {
-        if self.link_addresses == LinkAddresses::Short {
+        if self.link_addresses != LinkAddresses::Extended {
             return None;
         }
         let why = match self.routing {
@@ -111,5 +120,9 @@ mod tests {
         assert_eq!(extended.address(0x1fe).to_string(), "fd6b:696e:676c:7400::1:1ff");
         assert_eq!(extended.link(0), Address::Extended([2, 0, 0, 0, 0, 1, 0, 1]));
         assert_eq!(extended.short(6), NO_SHORT);
+        let eui64 = [2, 0x12, 0x4b, 0, 0, 0, 0, 0xa];
+        let given = |short| with(LinkAddresses::Given { short, eui64 });
+        assert_eq!(given(NO_SHORT).address(0).to_string(), "fd6b:696e:676c:7400:12:4b00:0:a");
+        assert_eq!((given(9).link(0), given(9).eui64(0)), (Address::Short(9), eui64));
     }
 }

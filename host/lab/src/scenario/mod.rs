@@ -19,7 +19,7 @@ mod peers;
 mod places;
 mod prefix;
 mod presets;
-pub(crate) mod read;
+pub mod read;
 mod reference;
 pub mod renamed;
 mod street;
@@ -27,8 +27,7 @@ mod table;
 mod topology;
 mod tunnel;
 
-pub(crate) use addressing::NO_SHORT;
-pub use addressing::{Addressing, LinkAddresses};
+pub use addressing::{Addressing, LinkAddresses, NO_SHORT};
 pub use building::Building;
 pub use error::{ScenarioError, nearest};
 pub use flow::{Carrier, Datagrams, File, Flow, FlowKind, Listening, Pace, Sensor, Transport};
@@ -42,7 +41,7 @@ pub use tunnel::Tunnel;
 
 use crate::backoff::EitherBackoff;
 use kinglet::aodv;
-use kinglet::rpl::Mode;
+use kinglet::rpl::{Mode, Sequence};
 use kinglet::wire::sixlowpan::Context;
 use kinglet::{Polling, mac, net};
 use kinglet_peers::Stack;
@@ -169,6 +168,7 @@ impl Default for Scenario {
                 load: false,
                 compression: false,
                 objective: Objective::Mrhof,
+                sequence: None,
                 routes_expire: false,
             },
             aodv_metric: aodv::Metric::PathDr,
@@ -672,6 +672,8 @@ pub struct Rpl {
     pub compression: bool,
     /// The root's objective function.
     pub objective: Objective,
+    /// Version and DTSN with which the root begins, if it has kept those of its former life.
+    pub sequence: Option<Sequence>,
     /// TinyRPL's fault: downward routes expire in spite of refreshes ([`crate::tinyrpl`]).
     pub routes_expire: bool,
 }

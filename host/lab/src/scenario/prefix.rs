@@ -12,27 +12,48 @@ const MESH: u16 = 0x7400;
 /// router.
 const HOST: u16 = 0x7401;
 
-/// The common 48 bits of all addresses of a network: its site prefix (RFC 4291 §2.5.4, RFC 4193
-/// §3). Its subnet 7400 is the mesh, and its subnet 7401 has the host behind the border router.
+/// The prefix of a mesh, and the address of the host behind its border router. Unless given, both
+/// follow from a site prefix of 48 bits (RFC 4291 §2.5.4, RFC 4193 §3): its subnet 7400 is the
+/// mesh, and its subnet 7401 has the host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Prefix([u16; 3]);
+pub struct Prefix {
+    mesh: Ipv6Addr,
+    host: Ipv6Addr,
+    /// Bits of the prefix of the host's address.
+    len: u8,
+}
 
 impl Prefix {
     /// A unique local prefix (RFC 4193) that spells "kingl"; with the mesh's subnet, "kinglt".
-    pub const DEFAULT: Prefix = Prefix([0xfd6b, 0x696e, 0x676c]);
-    /// Length in bits.
+    pub const DEFAULT: Prefix = Prefix::site([0xfd6b, 0x696e, 0x676c]);
+    /// Length of a site prefix in bits.
     pub const LEN: u8 = LEN;
+
+    const fn site([a, b, c]: [u16; 3]) -> Prefix {
+        let mesh = Ipv6Addr::new(a, b, c, MESH, 0, 0, 0, 0);
+        Prefix { mesh, host: Ipv6Addr::new(a, b, c, HOST, 0, 0, 0, 1), len: LEN }
+    }
+
+    /// The first 64 bits of `mesh` for the mesh; the host has the address `host` with a prefix of
+    /// `len` bits.
+    pub const fn given(mesh: Ipv6Addr, host: Ipv6Addr, len: u8) -> Prefix {
+        let [a, b, c, d, ..] = mesh.segments();
+        Prefix { mesh: Ipv6Addr::new(a, b, c, d, 0, 0, 0, 0), host, len }
+    }
 
     /// The mesh's prefix, 64 bits.
     pub const fn mesh(self) -> Ipv6Addr {
-        let Prefix([a, b, c]) = self;
-        Ipv6Addr::new(a, b, c, MESH, 0, 0, 0, 0)
+        self.mesh
     }
 
     /// The host's address: the end of the gateway's TUN device.
     pub const fn host(self) -> Ipv6Addr {
-        let Prefix([a, b, c]) = self;
-        Ipv6Addr::new(a, b, c, HOST, 0, 0, 0, 1)
+        self.host
+    }
+
+    /// The length of the prefix of the host's address, in bits.
+    pub const fn host_len(self) -> u8 {
+        self.len
     }
 }
 
@@ -57,14 +78,15 @@ impl FromStr for Prefix {
             let message = "is not for this; unique local ones begin with fd (RFC 4193)";
             return Err(format!("{address} {message}"));
         }
-        Ok(Prefix([a, b, c]))
+        Ok(Prefix::site([a, b, c]))
     }
 }
 
 impl fmt::Display for Prefix {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Prefix([a, b, c]) = *self;
-        write!(f, "{}/{LEN}", Ipv6Addr::new(a, b, c, 0, 0, 0, 0, 0))
+        let Prefix { host, len, .. } = *self;
+        let rest = u128::MAX.checked_shr(len.into()).unwrap_or(0);
+        write!(f, "{}/{len}", Ipv6Addr::from_bits(host.to_bits() & !rest))
     }
 }
 
@@ -85,6 +107,15 @@ mod tests {
             Some("2001:db8:5::/48")
         );
         assert_eq!(Prefix::DEFAULT.to_string().parse(), Ok(Prefix::DEFAULT));
+    }
+
+    #[test]
+    fn mesh_and_host_may_be_given() {
+        let [mesh, host] = ["2001:db8::7", "fd00:5::9"].map(|text| text.parse().unwrap());
+        let given = Prefix::given(mesh, host, 64);
+        assert_eq!((given.mesh().to_string(), given.host()), ("2001:db8::".to_owned(), host));
+        assert_eq!((given.to_string(), given.host_len()), ("fd00:5::/64".to_owned(), 64));
+        assert_eq!(Prefix::given(mesh, host, 0).to_string(), "::/0");
     }
 
     #[test]

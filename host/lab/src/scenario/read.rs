@@ -13,21 +13,21 @@ use toml::de::{DeTable, DeValue};
 
 /// The file being read.
 #[derive(Clone, Copy)]
-pub(crate) struct Source<'a> {
+pub struct Source<'a> {
     /// Name for messages.
-    pub(crate) file: &'a Path,
+    pub file: &'a Path,
     /// Its text.
-    pub(crate) text: &'a str,
+    pub text: &'a str,
 }
 
 impl<'a> Source<'a> {
     /// An error at `span`.
-    pub(crate) fn error(&self, span: Range<usize>, field: &str, message: String) -> ScenarioError {
+    pub fn error(&self, span: Range<usize>, field: &str, message: String) -> ScenarioError {
         ScenarioError::at(self.file, self.text, span, field, message)
     }
 
     /// The text as TOML.
-    pub(crate) fn document(&self) -> Result<Spanned<DeTable<'a>>> {
+    pub fn document(&self) -> Result<Spanned<DeTable<'a>>> {
         DeTable::parse(self.text).map_err(|error| {
             let message = format!("not valid TOML: {}", error.message().trim_end());
             self.error(error.span().unwrap_or(0..0), "", message)
@@ -36,7 +36,7 @@ impl<'a> Source<'a> {
 }
 
 /// One table, its place in the file, and the keys looked up so far.
-pub(crate) struct Reader<'a> {
+pub struct Reader<'a> {
     source: Source<'a>,
     table: &'a DeTable<'a>,
     span: Range<usize>,
@@ -46,7 +46,7 @@ pub(crate) struct Reader<'a> {
 
 impl<'a> Reader<'a> {
     /// A reader of `table`, whose dotted path is `path`.
-    pub(crate) fn new(
+    pub fn new(
         source: Source<'a>,
         table: &'a DeTable<'a>,
         span: Range<usize>,
@@ -56,28 +56,28 @@ impl<'a> Reader<'a> {
     }
 
     /// The dotted path of `key` in this table.
-    pub(crate) fn field(&self, key: &str) -> String {
+    pub fn field(&self, key: &str) -> String {
         if self.path.is_empty() { key.to_owned() } else { format!("{}.{key}", self.path) }
     }
 
     /// An error about this table as a whole.
-    pub(crate) fn error(&self, message: String) -> ScenarioError {
+    pub fn error(&self, message: String) -> ScenarioError {
         self.source.error(self.span.clone(), &self.path, message)
     }
 
     /// An error about the value of `key` (or about the whole table if it is absent).
-    pub(crate) fn error_at(&self, key: &str, message: String) -> ScenarioError {
+    pub fn error_at(&self, key: &str, message: String) -> ScenarioError {
         let span = self.table.get(key).map_or(self.span.clone(), Spanned::span);
         self.source.error(span, &self.field(key), message)
     }
 
     /// First line of this table, from 1.
-    pub(super) fn line(&self) -> usize {
+    pub fn line(&self) -> usize {
         self.error(String::new()).position.map_or(0, |(line, _)| line)
     }
 
     /// Refuses a file that is a sweep, and a section whose name is close to one of `names`.
-    pub(super) fn refuse_sections(&self, names: &[&'static str]) -> Result<()> {
+    pub fn refuse_sections(&self, names: &[&'static str]) -> Result<()> {
         if let Some((key, _)) = self.table.get_key_value("fields") {
             let message = "this is a sweep: `kinglet sweep` runs it".to_owned();
             return Err(self.source.error(key.span(), "fields", message));
@@ -93,8 +93,20 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
+    /// Returns an error for the value of `key`, which has to be there; `what` describes it. A key
+    /// whose name is near is reported instead.
+    pub fn missing(&self, key: &'static str, what: &str) -> ScenarioError {
+        let strangers = self.table.keys().filter(|it| !self.asked.contains(&it.get_ref().as_ref()));
+        let mut near = strangers.filter(|it| nearest(it.get_ref(), &[key]).is_some());
+        let Some(near) = near.next() else {
+            return self.error_at(key, format!("missing; give {what}"));
+        };
+        let message = format!("unknown key; did you mean `{key}`?");
+        self.source.error(near.span(), &self.field(near.get_ref()), message).meant(Some(key))
+    }
+
     /// Refuses keys that were not looked up.
-    pub(crate) fn finish(self) -> Result<()> {
+    pub fn finish(self) -> Result<()> {
         for key in self.table.keys() {
             let name = key.get_ref().as_ref();
             if self.asked.contains(&name) {
@@ -123,17 +135,17 @@ impl<'a> Reader<'a> {
     }
 
     /// Returns true if `key` is present.
-    pub(crate) fn has(&self, key: &str) -> bool {
+    pub fn has(&self, key: &str) -> bool {
         self.table.contains_key(key)
     }
 
     /// Returns true if `key` is a table.
-    pub(crate) fn has_table(&self, key: &str) -> bool {
+    pub fn has_table(&self, key: &str) -> bool {
         self.table.get(key).is_some_and(|value| value.get_ref().is_table())
     }
 
     /// A number within `range`, if present.
-    pub(super) fn number_opt(
+    pub fn number_opt(
         &mut self,
         key: &'static str,
         range: RangeInclusive<f64>,
@@ -151,7 +163,7 @@ impl<'a> Reader<'a> {
     }
 
     /// A number within `range`, or `default`.
-    pub(super) fn number(
+    pub fn number(
         &mut self,
         key: &'static str,
         range: RangeInclusive<f64>,
@@ -161,7 +173,7 @@ impl<'a> Reader<'a> {
     }
 
     /// A whole number within `range`, if present.
-    pub(crate) fn integer_opt(
+    pub fn integer_opt(
         &mut self,
         key: &'static str,
         range: RangeInclusive<u64>,
@@ -177,7 +189,7 @@ impl<'a> Reader<'a> {
     }
 
     /// A whole number within `range`, or `default`.
-    pub(crate) fn integer(
+    pub fn integer(
         &mut self,
         key: &'static str,
         range: RangeInclusive<u64>,
@@ -199,7 +211,7 @@ impl<'a> Reader<'a> {
     }
 
     /// A boolean, if present.
-    pub(super) fn boolean_opt(&mut self, key: &'static str) -> Result<Option<bool>> {
+    pub fn boolean_opt(&mut self, key: &'static str) -> Result<Option<bool>> {
         let Some(value) = self.value(key) else { return Ok(None) };
         match value.get_ref().as_bool() {
             Some(boolean) => Ok(Some(boolean)),
@@ -208,12 +220,12 @@ impl<'a> Reader<'a> {
     }
 
     /// A boolean, or `default`.
-    pub(super) fn boolean(&mut self, key: &'static str, default: bool) -> Result<bool> {
+    pub fn boolean(&mut self, key: &'static str, default: bool) -> Result<bool> {
         Ok(self.boolean_opt(key)?.unwrap_or(default))
     }
 
     /// A string, if present.
-    pub(crate) fn string_opt(&mut self, key: &'static str) -> Result<Option<&'a str>> {
+    pub fn string_opt(&mut self, key: &'static str) -> Result<Option<&'a str>> {
         let Some(value) = self.value(key) else { return Ok(None) };
         match value.get_ref() {
             DeValue::String(text) => Ok(Some(text.as_ref())),
@@ -221,8 +233,26 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// Strings, with the position of each for [`Reader::error_in`]; empty if absent.
+    pub fn strings(&mut self, key: &'static str) -> Result<Vec<(&'a str, Range<usize>)>> {
+        let Some(value) = self.value(key) else { return Ok(Vec::new()) };
+        let DeValue::Array(array) = value.get_ref() else {
+            return Err(self.wrong_type(key, value, "an array of strings"));
+        };
+        let texts = array.iter().map(|item| match item.get_ref() {
+            DeValue::String(text) => Ok((text.as_ref(), item.span())),
+            _ => Err(self.wrong_type(key, item, "a string")),
+        });
+        texts.collect()
+    }
+
+    /// An error about an item of the array `key`.
+    pub fn error_in(&self, key: &str, item: Range<usize>, message: String) -> ScenarioError {
+        self.source.error(item, &self.field(key), message)
+    }
+
     /// One of the named choices, if present.
-    pub(super) fn choice_opt<T: Copy>(
+    pub fn choice_opt<T: Copy>(
         &mut self,
         key: &'static str,
         choices: &[(&'static str, T)],
@@ -241,7 +271,7 @@ impl<'a> Reader<'a> {
     }
 
     /// One of the named choices, or `default`.
-    pub(super) fn choice<T: Copy>(
+    pub fn choice<T: Copy>(
         &mut self,
         key: &'static str,
         choices: &[(&'static str, T)],
@@ -251,7 +281,7 @@ impl<'a> Reader<'a> {
     }
 
     /// The number of an existing node.
-    pub(super) fn node(&mut self, key: &'static str, nodes: usize) -> Result<NodeId> {
+    pub fn node(&mut self, key: &'static str, nodes: usize) -> Result<NodeId> {
         let last = nodes.saturating_sub(1);
         match self.integer_opt(key, 0..=last as u64)? {
             Some(number) => Ok(number as NodeId),
@@ -260,7 +290,7 @@ impl<'a> Reader<'a> {
     }
 
     /// A table, if present.
-    pub(crate) fn table_opt(&mut self, key: &'static str) -> Result<Option<Reader<'a>>> {
+    pub fn table_opt(&mut self, key: &'static str) -> Result<Option<Reader<'a>>> {
         let Some(value) = self.value(key) else { return Ok(None) };
         match value.get_ref() {
             DeValue::Table(table) => {
@@ -271,7 +301,7 @@ impl<'a> Reader<'a> {
     }
 
     /// An array of tables; empty if absent.
-    pub(super) fn tables(&mut self, key: &'static str) -> Result<Vec<Reader<'a>>> {
+    pub fn tables(&mut self, key: &'static str) -> Result<Vec<Reader<'a>>> {
         let Some(value) = self.value(key) else { return Ok(Vec::new()) };
         let DeValue::Array(array) = value.get_ref() else {
             return Err(self.wrong_type(key, value, &format!("tables ([[{key}]])")));
@@ -290,7 +320,7 @@ impl<'a> Reader<'a> {
     }
 
     /// An array of whole numbers up to `max`; empty if absent.
-    pub(crate) fn integers(&mut self, key: &'static str, max: u64) -> Result<Vec<u64>> {
+    pub fn integers(&mut self, key: &'static str, max: u64) -> Result<Vec<u64>> {
         let Some(value) = self.value(key) else { return Ok(Vec::new()) };
         let DeValue::Array(array) = value.get_ref() else {
             return Err(self.wrong_type(key, value, "an array of whole numbers"));

@@ -1,0 +1,134 @@
+//! A border router whose radio is not simulated, behind the same TUN device as a simulated network.
+//!
+//! | module | subject |
+//! |---|---|
+//! | [`settings`] | `ROUTER.toml` |
+//! | [`radio`] | the radio |
+//! | `network` | the router, as the bridge uses it |
+//!
+//! Its stack is that of the border router of a simulated network ([`border_router`]), with the same
+//! routing protocols, border policy and queue; announcement, table, counters and summary are those
+//! of the gateway too. Design: `docs/decisions/0057-border-router.md`.
+//!
+//! [`border_router`]: kinglet_lab::build::border_router
+
+mod network;
+pub mod radio;
+pub mod settings;
+
+use crate::bridge::{BridgeStats, Observer};
+use crate::look::Shown;
+use crate::serve::{Caught, Here, Signals};
+use crate::show::{Output, Screen};
+use crate::tun::{self, TunConfig};
+use crate::{GatewayError, check_prefix, new_life};
+use core::net::Ipv6Addr;
+use kinglet_lab::capture::whole;
+use kinglet_zep::state::State;
+use network::Router;
+use serde::Serialize;
+use settings::Settings;
+use std::io::{self, Write};
+use std::path::Path;
+use std::sync::mpsc::channel;
+
+/// Settings that avoid a prefix that this machine has.
+const INSTEAD: &str = "`prefix` in [network], `address` and `name` in [tun]";
+
+/// The announcement.
+#[derive(Serialize)]
+struct Ready<'a> {
+    event: &'static str,
+    tun: &'a str,
+    host: Ipv6Addr,
+    router: Ipv6Addr,
+    prefix: String,
+    radio: String,
+}
+
+/// Periodic observers of the router.
+struct Watchers<'a> {
+    screen: Screen,
+    status: Option<&'a Path>,
+    /// The failure of the last attempt to write the status file.
+    failed: Option<io::Error>,
+}
+
+impl Watchers<'_> {
+    /// Writes the status file as a whole: a snapshot as one JSON object.
+    fn write(&mut self, router: &mut Router) {
+        let Some(path) = self.status else { return };
+        let look = router.look();
+        self.failed = whole::replace(path, |file| {
+            serde_json::to_writer(&mut *file, &look)?;
+            file.write_all(b"\n")
+        })
+        .err();
+    }
+}
+
+impl Observer<Router> for Watchers<'_> {
+    fn report(&mut self, router: &mut Router, stats: &BridgeStats) {
+        self.screen.report(router, stats);
+        self.write(router);
+    }
+}
+
+/// Runs the border router of these settings until SIGINT (Ctrl-C) or SIGTERM, which is a successful
+/// end.
+///
+/// # Errors
+/// [`GatewayError`]
+pub fn run(settings: &Settings, output: Output) -> Result<(), GatewayError> {
+    check_prefix(settings.network.prefix, INSTEAD)?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(serve(settings, output))
+}
+
+async fn serve(settings: &Settings, output: Output) -> Result<(), GatewayError> {
+    // Before the first output, so that a signal right after it ends the program cleanly.
+    let mut signals = Signals::new()?;
+    let Settings { network, state, status, .. } = settings;
+    let config = TunConfig {
+        name: settings.tun.clone(),
+        address: network.prefix.host(),
+        prefix_len: network.prefix.host_len(),
+        mesh: network.prefix.mesh(),
+        mtu: network.net.mtu,
+    };
+    let state = state.as_deref().map(|directory| State::open(directory, &settings.owner()));
+    let state = state.transpose().map_err(GatewayError::State)?;
+    let mut here = Here::create(&config, tun::ROUTER).await?;
+    let mut router = Router::open(settings, new_life(), state)?;
+    let (notices, noticed) = channel();
+    let screen = Screen::new(output, noticed);
+    let mut watchers = Watchers { screen, status: status.as_deref(), failed: None };
+    announce(&watchers.screen, settings, here.config(), router.address());
+    let interval = watchers.screen.interval();
+    let stop = async { while signals.next().await != Caught::End {} };
+    let watched = (interval, &mut watchers);
+    let stats = here.serve(&mut router, None, watched, &notices, stop).await?;
+    watchers.screen.summary(&mut router, &stats);
+    watchers.write(&mut router);
+    match (watchers.failed, status) {
+        (Some(error), Some(path)) => {
+            let what = format!("the status file: {}: {error}", path.display());
+            Err(GatewayError::Incomplete(vec![what]))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn announce(screen: &Screen, settings: &Settings, tun: &TunConfig, router: Ipv6Addr) {
+    let (network, radio) = (&settings.network, settings.radio.to_string());
+    let prefix = format!("{}/64", network.prefix.mesh());
+    let TunConfig { name, address, prefix_len, mtu, .. } = tun;
+    let text = format!(
+        "{}: border router {router} on {radio}, behind the TUN device {name}\n\
+         this machine is {address}/{prefix_len} there, MTU {mtu}; nodes have addresses of \
+         {prefix}\n\nready\n",
+        network.name
+    );
+    let (event, host) = ("ready", *address);
+    screen.router_ready(&text, &Ready { event, tun: name, host, router, prefix, radio });
+}

@@ -1,0 +1,203 @@
+//! A border router and its radio, as the bridge uses them.
+
+use super::radio::Radio;
+use super::settings::{Settings, router_address};
+use crate::GatewayError;
+use crate::bridge::{End, Network};
+use crate::look::{Look, Row, Shown};
+use crate::network::NodeCounters;
+use crate::status::Status;
+use core::net::Ipv6Addr;
+use kinglet::Node;
+use kinglet::net::{NextHop, Route};
+use kinglet::radio::{Driver, Filter};
+use kinglet::rpl::{Info, Sequence};
+use kinglet_lab::build::border_router;
+use kinglet_lab::profile::LabProfile;
+use kinglet_lab::run::{BorderResult, FlowResult, LossResult, Reasons};
+use kinglet_lab::scenario::{NodeId, Role, Routing, Scenario};
+use kinglet_sim::trace::Losses;
+use kinglet_time::{Duration, Instant, earliest};
+use kinglet_zep::state::{State, StateError};
+use kinglet_zep::{key, reports};
+use std::io;
+
+/// The number of the border router, the only node whose state is known.
+const NODE: NodeId = 0;
+/// Interval between two checks of the router's neighbours.
+const LOOK: Duration = Duration::from_secs(5);
+
+/// A border router.
+pub(crate) struct Router {
+    node: Box<Node<LabProfile>>,
+    radio: Radio,
+    now: Instant,
+    /// Time of the stack's next work.
+    next: Option<Instant>,
+    address: Ipv6Addr,
+    losses: Losses,
+    looked: Instant,
+    state: Option<State>,
+    /// The reason for which the state was not kept.
+    failed: Option<StateError>,
+}
+
+impl Router {
+    /// Creates the router of these settings, and opens the link to its radio. `life` has to differ
+    /// from run to run. The router continues after its former life if it has a `state`.
+    ///
+    /// # Errors
+    /// The link cannot be opened, the key may not be used, or the state cannot be kept.
+    pub(crate) fn open(
+        settings: &Settings,
+        life: u64,
+        state: Option<State>,
+    ) -> Result<Self, GatewayError> {
+        let mut network = settings.network.clone();
+        let kept = state.as_ref().map(State::kept).unwrap_or_default();
+        if let Some(path) = &settings.key_file {
+            let key = key::read(path, kept.frame_counter).map_err(GatewayError::Key)?;
+            network.mac.security = Some(key);
+        }
+        network.rpl.sequence = kept.rpl;
+        Router::of(settings, &network, life, state)
+    }
+
+    fn of(
+        settings: &Settings,
+        network: &Scenario,
+        life: u64,
+        state: Option<State>,
+    ) -> Result<Self, GatewayError> {
+        let failed = |error: io::Error| GatewayError::Radio(error.to_string());
+        let addressing = network.addressing();
+        let filter = Filter {
+            pan_id: network.mac.pan_id.0,
+            short: addressing.short(NODE),
+            extended: addressing.eui64(NODE),
+        };
+        let ack_wait = Duration::from_millis(settings.ack_wait_ms.into());
+        let radio = Radio::open(&settings.radio, filter, ack_wait).map_err(failed)?;
+        let mut node = border_router(network, life, radio.capabilities());
+        if network.routing == Routing::Static {
+            // All nodes are in range.
+            let via = NextHop::OnLink;
+            let near = Route { prefix: network.prefix.mesh(), prefix_len: 64, via };
+            let full = |_| GatewayError::Unsupported("more routes than a router has".to_owned());
+            node.interface().add_route(near).map_err(full)?;
+        }
+        let (now, address) = (Instant::ZERO, router_address(network));
+        let losses = Losses::new(now, &*node);
+        let (next, looked, failure) = (None, Instant::ZERO, None);
+        let mut router =
+            Router { node, radio, now, next, address, losses, looked, state, failed: failure };
+        // Before the first frame.
+        router.keep();
+        router.failed.take().map_or(Ok(()), |error| Err(GatewayError::State(error)))?;
+        router.drive();
+        // It listens now, and a recipient of the greeting may send.
+        router.radio.greet().map_err(failed)?;
+        Ok(router)
+    }
+
+    /// Returns the router's address in the network.
+    pub(crate) const fn address(&self) -> Ipv6Addr {
+        self.address
+    }
+
+    fn drive(&mut self) {
+        self.next = self.node.drive(self.now, &mut self.radio);
+        self.keep();
+    }
+
+    /// Keeps what the stack reserves for its next life.
+    fn keep(&mut self) {
+        if let Some(state) = &mut self.state
+            && let Err(error) = state.follow(self.now, &mut self.node, sequence)
+        {
+            self.failed = Some(error);
+        }
+    }
+}
+
+/// Returns RPL's present version and DTSN, if RPL is the routing protocol.
+fn sequence(node: &Node<LabProfile>) -> Option<Sequence> {
+    let Info { version, dtsn, .. } = node.routing().rpl()?.info();
+    Some(Sequence { version, dtsn })
+}
+
+impl Network for Router {
+    fn now(&self) -> Instant {
+        self.now
+    }
+
+    fn run_until(&mut self, until: Instant) {
+        self.now = self.now.max(until);
+        self.drive();
+    }
+
+    fn next_event(&self) -> Option<Instant> {
+        earliest(self.next, self.radio.deadline())
+    }
+
+    fn takes(&self, end: End) -> bool {
+        end == End::Border && self.node.takes_host_packet()
+    }
+
+    fn handle_host_packet(&mut self, _: End, packet: &[u8]) {
+        self.node.handle_host_packet(self.now, packet);
+        self.drive();
+    }
+
+    fn poll_host_packet(&mut self, end: End, buf: &mut [u8]) -> Option<usize> {
+        (end == End::Border).then(|| self.node.poll_host_packet(self.now, buf))?
+    }
+
+    fn exchange(&mut self) -> io::Result<()> {
+        if self.radio.exchange(self.now)? {
+            self.drive();
+        }
+        match self.failed.take() {
+            Some(error) => Err(io::Error::other(error)),
+            None => Ok(()),
+        }
+    }
+
+    async fn outside(&self) {
+        self.radio.arrival().await;
+    }
+}
+
+impl Shown for Router {
+    fn uptime(&self) -> Duration {
+        self.now - Instant::ZERO
+    }
+
+    fn look(&mut self) -> Look {
+        let status = Status::of_role(Role::BorderRouter, Some(self.address));
+        let row = Row {
+            counters: NodeCounters::of(NODE, &self.node),
+            status: status.with_stack(&self.node, self.now),
+            reasons: Some(Reasons::of(&*self.node, None)),
+        };
+        let mut look = Look::new(vec![row], BorderResult::of(&self.node));
+        look.tables.extend(self.node.routing().rpl().map(reports::rpl));
+        let nd = self.node.net().discovery().nd();
+        look.tables.extend(nd.map(|nd| reports::neighbours(nd, self.now)));
+        look
+    }
+
+    fn losses(&mut self) -> Vec<LossResult> {
+        if self.now - self.looked < LOOK {
+            return Vec::new();
+        }
+        self.looked = self.now;
+        let at_s = self.uptime().as_micros() as f64 / 1e6;
+        let lost = self.losses.look(self.now, &*self.node).into_iter();
+        lost.map(|loss| LossResult { at_s, node: NODE, loss }).collect()
+    }
+
+    fn flows(&self) -> Option<Vec<FlowResult>> {
+        None
+    }
+}
