@@ -55,7 +55,7 @@ pub(crate) fn config(settings: &Settings) -> Config {
 /// Creates a node with these settings.
 pub(crate) fn node(settings: &Settings, radio: Capabilities) -> Result<Box<Node<Process>>, Full> {
     let config = config(settings).unsecured();
-    let routing = Rpled::new(&config, rpl_config(settings));
+    let routing = Rpled::new(config.identity(), rpl_config(settings));
     let discovery = discovery(settings, &config)?;
     let mut node = Box::new(Node::with_layers(config, routing, discovery, radio));
     fill(&mut node, settings)?;
