@@ -1,6 +1,7 @@
 //! A choice among routing protocols at run time: the functions of
 //! [`routing_choice!`](crate::routing_choice).
 
+use crate::routing::Routing;
 use core::net::Ipv6Addr;
 use core::ops::Deref;
 
@@ -100,26 +101,25 @@ macro_rules! routing_choice {
 
         const _: () = {
             use $crate::Routing as _;
-            use $crate::choice::Protocol;
 
             impl $crate::Routing for $name {
                 const NONE: Self = Self::Static;
                 const PORT: Option<u16> = $crate::choice::port(
-                    &[$(<Protocol<$pointer> as $crate::Routing>::PORT),+],
+                    &[$(<$crate::choice::Protocol<$pointer> as $crate::Routing>::PORT),+],
                 );
                 const ICMPV6: &'static [u8] = {
                     const TYPES: $crate::choice::Icmpv6Types = $crate::choice::Icmpv6Types::of(
-                        &[$(<Protocol<$pointer> as $crate::Routing>::ICMPV6),+],
+                        &[$(<$crate::choice::Protocol<$pointer> as $crate::Routing>::ICMPV6),+],
                     );
                     TYPES.as_slice()
                 };
                 const GROUP: Option<core::net::Ipv6Addr> = $crate::choice::group(
-                    &[$(<Protocol<$pointer> as $crate::Routing>::GROUP),+],
+                    &[$(<$crate::choice::Protocol<$pointer> as $crate::Routing>::GROUP),+],
                 );
                 const WATCHES_QUEUE: bool =
-                    false $(|| <Protocol<$pointer> as $crate::Routing>::WATCHES_QUEUE)+;
+                    false $(|| $crate::choice::watches_queue::<$pointer>())+;
                 const GIVES_ADDRESSES: bool =
-                    false $(|| <Protocol<$pointer> as $crate::Routing>::GIVES_ADDRESSES)+;
+                    false $(|| $crate::choice::gives_addresses::<$pointer>())+;
                 type Additions = $crate::routing_choice!(@additions $($pointer,)+);
                 type Waiting<$handle: Copy + core::fmt::Debug> = $waiting;
 
@@ -266,6 +266,16 @@ pub use kinglet_wire::sixlowpan::routed::Dodag;
 
 /// The protocol behind a pointer.
 pub type Protocol<P> = <P as Deref>::Target;
+
+/// Returns [`Routing::WATCHES_QUEUE`] of the protocol behind a pointer.
+pub const fn watches_queue<P: Deref<Target: Routing>>() -> bool {
+    <P::Target as Routing>::WATCHES_QUEUE
+}
+
+/// Returns [`Routing::GIVES_ADDRESSES`] of the protocol behind a pointer.
+pub const fn gives_addresses<P: Deref<Target: Routing>>() -> bool {
+    <P::Target as Routing>::GIVES_ADDRESSES
+}
 
 /// Most types of ICMPv6 messages that the protocols of a choice process together.
 const MAX_TYPES: usize = 16;
