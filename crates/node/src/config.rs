@@ -58,7 +58,7 @@ impl Config {
 }
 
 impl<K: Copy> Config<K> {
-    /// Returns what a routing protocol has to know of the node.
+    /// Returns the identity of the node, from which its routing protocol is made.
     pub const fn identity(&self) -> Identity {
         Identity {
             link: self.mac.source(),

@@ -13,7 +13,7 @@ pub const MAX_HEAD: usize = ipv6::HEADER_LEN + 60;
 /// source route of 64 octets.
 pub const MAX_ADDED: usize = 72;
 
-/// What a protocol adds to packets: [`NoHeaders`] or [`AddedHeaders`].
+/// Additions of a protocol to packets: [`NoHeaders`] or [`AddedHeaders`].
 pub trait Additions {
     /// True if packets carry routing data: the RPL option (RFC 6553), source routes (RFC 6554),
     /// outer headers (RFC 9008). If false, the program contains none of that.

@@ -25,7 +25,7 @@ pub type Each<'a> = dyn FnMut(&'static str, &'static str, u32) + 'a;
 /// `child`, `neighbour`) and the address of its other end; of a DODAG, that of its root.
 pub type EachRelation<'a> = dyn FnMut(&'static str, Ipv6Addr) + 'a;
 
-/// What a protocol is told of its node when it is made.
+/// Identity of a node, from which its protocol is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Identity {
     /// Link address: the short one if the node has one, otherwise the EUI-64.

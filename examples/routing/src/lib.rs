@@ -270,3 +270,7 @@ impl<const N: usize> Routing for Flood<N> {
         }
     }
 }
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

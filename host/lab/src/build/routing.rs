@@ -13,7 +13,7 @@ use kinglet::{Aoded, Meshed, Rpled};
 const OF0_HOP: u16 = 256;
 const OF0_HOPS: u16 = 7;
 
-/// What a protocol is made from.
+/// Scenario and node for which a protocol is made.
 struct Site<'a> {
     scenario: &'a Scenario,
     node: NodeId,
