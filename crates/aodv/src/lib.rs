@@ -74,6 +74,7 @@
 //! | `precursors.rs` | nodes that are notified of lost routes |
 //! | `sequence.rs` | numbers that wrap |
 //! | `params.rs` | times and limits, with their sources |
+//! | `aoded.rs` | AODV among the layers of a node |
 //! | `due.rs` | times at which actions are due |
 
 #![no_std]
@@ -85,6 +86,7 @@
 #[cfg(test)]
 extern crate std;
 
+mod aoded;
 mod config;
 mod due;
 mod engine;
@@ -98,6 +100,7 @@ mod search;
 mod sequence;
 mod stats;
 
+pub use aoded::Aoded;
 pub use config::{AodvConfig, Role, Sizes};
 pub use engine::{Aodv, Destination, Out};
 pub use kinglet_wire::aodv::OUTSIDE;

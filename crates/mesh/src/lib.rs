@@ -67,6 +67,8 @@
 //! | `distribution.rs` | their announcement, requests and responses |
 //! | `pace.rs` | advertisement intervals |
 //! | `change.rs` | changes reported to the node |
+//! | `meshed.rs` | the mesh among the layers of a node |
+//! | `network_data.rs` | their content: prefix and 6LoWPAN contexts |
 
 #![no_std]
 #![forbid(unsafe_code)]
@@ -85,7 +87,9 @@ mod distribution;
 mod leaves;
 mod link;
 mod mesh;
+mod meshed;
 mod message;
+mod network_data;
 mod pace;
 mod route;
 mod stats;
@@ -95,6 +99,7 @@ pub use config::{MeshConfig, Role, Sizes};
 pub use leaves::Leaf;
 pub use link::{Neighbour, UNREACHABLE};
 pub use mesh::{Destination, Mesh, Out};
+pub use meshed::{Meshed, UnfitData};
 pub use message::{Field, MAX_DATA, MAX_LEN};
 pub use route::{HOLD, Route};
 pub use stats::{Discard, Info, NeighbourInfo, RouteInfo, Stats};

@@ -4,7 +4,8 @@ use crate::message::Message;
 use crate::stats::Discard;
 use core::net::Ipv6Addr;
 use kinglet_random::Random;
-use kinglet_time::{Duration, Instant};
+use kinglet_routing::RegisteredHost;
+use kinglet_time::Instant;
 use kinglet_wire::ieee802154::Address;
 use kinglet_wire::nd::{Duplicate, Options, Registration};
 
@@ -28,20 +29,6 @@ impl Claim {
     pub const fn address(&self) -> Ipv6Addr {
         if self.asked.tid.is_some() { self.target } else { self.src }
     }
-}
-
-/// A registered host that requests reachability through this router (the R flag, RFC 8505, 5.1);
-/// routing advertises its address.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Routed {
-    /// The address.
-    pub address: Ipv6Addr,
-    /// Link address of the neighbour that has it.
-    pub link: Address,
-    /// Transaction identifier of its registration.
-    pub tid: u8,
-    /// Time until it expires; zero: it has ended.
-    pub lifetime: Duration,
 }
 
 /// Functions that a node provides to other nodes.
@@ -93,7 +80,7 @@ pub trait Role {
     fn poll_message(&mut self, now: Instant, link: Address, buf: &mut [u8]) -> Option<Message>;
 
     /// Returns the next registered address whose state routing has to learn.
-    fn poll_routed(&mut self, now: Instant) -> Option<Routed>;
+    fn poll_routed(&mut self, now: Instant) -> Option<RegisteredHost>;
 
     /// Returns all reasons for which registrations were refused, with their counts.
     fn reasons(&self) -> impl Iterator<Item = (&'static str, u32)> {
@@ -152,7 +139,7 @@ impl Role for () {
         None
     }
 
-    fn poll_routed(&mut self, _: Instant) -> Option<Routed> {
+    fn poll_routed(&mut self, _: Instant) -> Option<RegisteredHost> {
         None
     }
 
@@ -212,7 +199,7 @@ impl<R: Role> Role for Option<R> {
         self.as_mut()?.poll_message(now, link, buf)
     }
 
-    fn poll_routed(&mut self, now: Instant) -> Option<Routed> {
+    fn poll_routed(&mut self, now: Instant) -> Option<RegisteredHost> {
         self.as_mut()?.poll_routed(now)
     }
 

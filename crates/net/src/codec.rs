@@ -68,7 +68,7 @@ pub trait HeaderCompression {
     fn handle_outcome(&mut self, token: Token, delivered: bool);
 
     /// Processes the DODAG that packets are routed in, before every compression and expansion. Not
-    /// called if routing adds nothing ([`Routing::EXTENDS`](crate::Routing::EXTENDS)).
+    /// called if routing adds nothing ([`Routing::EXTENDS`](kinglet_routing::Routing::EXTENDS)).
     fn handle_dodag(&mut self, _dodag: Option<Dodag>) {}
 }
 

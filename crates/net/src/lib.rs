@@ -64,12 +64,12 @@
 //! | `net/strangers.rs`, `allowance.rs` | limit on the cost of unsolicited packets to children |
 //! | `net/extension_headers.rs` | routing data in packets: RPL option, source route, tunnel |
 //! | `net/interface.rs`, `messages.rs` | addresses and routes; routing and discovery messages |
-//! | `frame.rs`, `icmpv6.rs`, `incoming.rs`, `outgoing.rs` | types of frames and packets |
+//! | `frame.rs`, `incoming.rs`, `outgoing.rs` | types of frames and packets |
 //! | `child.rs`, `ipv6_partial.rs`, `partial.rs`, `report.rs` | types of table entries |
 //! | `socket.rs`, `tables.rs` | types of table entries |
 //! | `policy.rs` | rules for packets at the host interface |
 //! | `pool.rs`, `queue.rs` | packet slots and queues |
-//! | `codec.rs`, `discovery.rs`, `red.rs`, `routing.rs` | types that a plan selects |
+//! | `codec.rs`, `discovery.rs`, `red.rs` | types that a plan selects |
 //! | `mss.rs`, `segment.rs` | segment sizes |
 
 #![no_std]
@@ -89,7 +89,6 @@ mod config;
 mod discovery;
 mod fair_share;
 mod frame;
-mod icmpv6;
 mod incoming;
 mod ipv6_partial;
 mod mss;
@@ -102,7 +101,6 @@ mod queue;
 mod red;
 mod relay;
 mod report;
-mod routing;
 mod segment;
 mod small;
 mod socket;
@@ -115,9 +113,9 @@ pub use codec::{ExtendedIphc, HeaderCompression, Hop, Iphc};
 pub use config::{BorderPolicy, NetConfig};
 pub use discovery::{Discovery, Resolution, Unresolved};
 pub use frame::{Class, FrameIn, FrameLimits, FrameOut, Pending, Token};
-pub use icmpv6::{Icmpv6In, Icmpv6Out};
 pub use incoming::Delivery;
 pub use ipv6_partial::{Ipv6Fragments, Ipv6Partial, Ipv6Reassembly};
+pub use kinglet_routing::{Icmpv6In, Icmpv6Out, NextHop};
 pub use mss::{mss_for_frames, path_header_len};
 pub use net::{AdmissionPolicy, Cut, Datagram, Fragmentation, Info, Net, Rfc4944, Rfc8930, Sizes};
 pub use outgoing::{Body, BodySource, FINISHED, NoBody, Outgoing, Queued, SendError, Stale};
@@ -127,12 +125,11 @@ pub use pool::{PacketHandle, RESERVED, Slot};
 pub use red::{QueueDiscipline, Red};
 pub use relay::{Relay, RelayStats, Relaying, Virtual};
 pub use report::{EchoReply, ErrorReport};
-pub use routing::{Added, ExtendedHead, Learnt, MAX_ADDED, Origin, PlainHead, Routing};
 pub use segment::best_frames;
 pub use small::Small;
 pub use socket::{BindError, Sending, UdpDatagram, UdpError, UdpHandle, UdpSocket};
 pub use stats::{Discard, Stats};
-pub use tables::{InterfaceAddress, JoinError, Neighbour, NextHop, Own, Route, TableFull};
+pub use tables::{InterfaceAddress, JoinError, Neighbour, Own, Route, TableFull};
 
 macro_rules! display_as_debug {
     ($($error:ty),+) => {$(

@@ -5,12 +5,14 @@ use crate::pool::PacketHandle;
 use crate::tables::Egress;
 use core::net::Ipv6Addr;
 use kinglet_mem::{Array, copy};
+use kinglet_routing::MAX_HEAD;
 use kinglet_wire::ieee802154::Address;
 use kinglet_wire::ipv6;
 
 /// Maximum header octets that an upper layer may submit: a TCP header with all its options.
 pub(crate) const MAX_UPPER: usize = 60;
-pub(crate) const MAX_HEAD: usize = ipv6::HEADER_LEN + MAX_UPPER;
+
+const _: () = assert!(MAX_HEAD == ipv6::HEADER_LEN + MAX_UPPER);
 
 /// Payload behind the header octets of an [`Outgoing`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

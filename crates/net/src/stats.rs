@@ -1,5 +1,7 @@
 //! Discard reasons and packet counters.
 
+use kinglet_routing::Refusal;
+
 kinglet_mem::reasons! {
     /// Reason why input was discarded: one variant per rule.
     pub enum Discard {
@@ -134,6 +136,15 @@ kinglet_mem::counters! {
         errors_suppressed,
     }
     discards Discard
+}
+
+impl From<Refusal> for Discard {
+    fn from(refusal: Refusal) -> Self {
+        match refusal {
+            Refusal::NoRoute => Discard::NoRoute,
+            Refusal::Data => Discard::Options,
+        }
+    }
 }
 
 /// Increments a counter.

@@ -2,6 +2,7 @@
 
 use crate::config::NetConfig;
 use core::net::Ipv6Addr;
+use kinglet_routing::NextHop;
 use kinglet_wire::ieee802154::Address;
 use kinglet_wire::ipv6::{is_link_local, same_prefix};
 use kinglet_wire::sixlowpan::{derived_iid, link_address_of};
@@ -13,18 +14,6 @@ pub struct InterfaceAddress {
     pub address: Ipv6Addr,
     /// Its prefix length, 0 to 128; informative, not used for routing.
     pub prefix_len: u8,
-}
-
-/// Next hop of a route.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum NextHop {
-    /// The neighbour with this link address.
-    Link(Address),
-    /// The destination itself, which is a neighbour: its link address comes from the neighbour
-    /// table or its IID.
-    OnLink,
-    /// The host interface of a border router.
-    Host,
 }
 
 /// A static route.

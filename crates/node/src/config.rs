@@ -3,6 +3,7 @@
 use crate::polling::Polling;
 use kinglet_mac as mac;
 use kinglet_net as net;
+use kinglet_routing::Identity;
 use kinglet_tcp as tcp;
 use kinglet_time::Duration;
 use kinglet_wire::ieee802154::Address;
@@ -57,6 +58,16 @@ impl Config {
 }
 
 impl<K: Copy> Config<K> {
+    /// Returns the identity of the node, from which its routing protocol is made.
+    pub const fn identity(&self) -> Identity {
+        Identity {
+            link: self.mac.source(),
+            short: self.mac.short,
+            sleeps: !self.mac.rx_on_when_idle,
+            seed: self.seed,
+        }
+    }
+
     /// Returns the same without a key, for a plan whose `mac::Sizes::Security` is `()`.
     pub const fn unsecured(self) -> Config<()> {
         let Config { net, tcp, yields, polling, seed, .. } = self;

@@ -2,10 +2,10 @@
 
 use crate::config::Config;
 use crate::discovery::{Discovery, Resolved};
-use crate::routing::{Each, EachRelation, MAX_ICMPV6};
 use core::net::Ipv6Addr;
-use kinglet_nd::{self as nd, Configured, Role, Routed};
-use kinglet_net::{self as net, Icmpv6In, Icmpv6Out, Own, Resolution, Unresolved};
+use kinglet_nd::{self as nd, Configured, Role};
+use kinglet_net::{self as net, Own, Resolution, Unresolved};
+use kinglet_routing::{Each, EachRelation, Icmpv6In, Icmpv6Out, MAX_ICMPV6, RegisteredHost};
 use kinglet_time::Instant;
 use kinglet_wire::ieee802154::Address;
 use kinglet_wire::mld;
@@ -172,7 +172,7 @@ impl<S: nd::Sizes, const UNRESOLVED: usize> Discovery for Discovered<S, UNRESOLV
         self.0.poll_configured(now)
     }
 
-    fn poll_routed(&mut self, now: Instant) -> Option<Routed> {
+    fn poll_routed(&mut self, now: Instant) -> Option<RegisteredHost> {
         self.0.poll_routed(now)
     }
 

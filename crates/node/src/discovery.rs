@@ -5,13 +5,13 @@
 //! `()` derives link addresses from IPv6 addresses, and costs nothing;
 //! [`Discovered`](crate::Discovered) is the discovery of RFC 4861.
 
-use kinglet_nd::{Configured, Routed};
+use kinglet_nd::Configured;
 use kinglet_net as net;
 use kinglet_time::Instant;
 use kinglet_wire::ieee802154::Address;
 
-use crate::routing::{Each, EachRelation, MAX_ICMPV6};
 use core::net::Ipv6Addr;
+use kinglet_routing::{Each, EachRelation, Icmpv6In, Icmpv6Out, MAX_ICMPV6, RegisteredHost};
 
 /// Result of the resolution of a neighbour for which packets wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,10 +48,10 @@ pub trait Discovery: net::Discovery {
     fn listens(&self) -> bool;
 
     /// Handles an ICMPv6 message of a type in [`net::Discovery::ICMPV6`] that came by radio.
-    fn handle_icmpv6(&mut self, now: Instant, message: net::Icmpv6In<'_>, own: net::Own<'_>);
+    fn handle_icmpv6(&mut self, now: Instant, message: Icmpv6In<'_>, own: net::Own<'_>);
 
     /// Writes the next message to `buf`, from the type on; its checksum is filled in.
-    fn poll_icmpv6(&mut self, now: Instant, buf: &mut [u8; MAX_ICMPV6]) -> Option<net::Icmpv6Out>;
+    fn poll_icmpv6(&mut self, now: Instant, buf: &mut [u8; MAX_ICMPV6]) -> Option<Icmpv6Out>;
 
     /// Notes that this node has joined a multicast group.
     fn handle_join(&mut self);
@@ -62,7 +62,7 @@ pub trait Discovery: net::Discovery {
         now: Instant,
         groups: &mut dyn Iterator<Item = Ipv6Addr>,
         buf: &mut [u8; MAX_ICMPV6],
-    ) -> Option<net::Icmpv6Out>;
+    ) -> Option<Icmpv6Out>;
 
     /// Notes whether a frame to this link address was acknowledged.
     fn handle_sent(&mut self, now: Instant, to: Address, acked: bool);
@@ -74,7 +74,7 @@ pub trait Discovery: net::Discovery {
     fn poll_configured(&mut self, now: Instant) -> Option<Configured>;
 
     /// Returns the next change of the hosts registered here that routing must be notified of.
-    fn poll_routed(&mut self, now: Instant) -> Option<Routed>;
+    fn poll_routed(&mut self, now: Instant) -> Option<RegisteredHost>;
 
     /// Returns the time at which [`Discovery::handle_deadline`] is due.
     fn deadline(&self) -> Option<Instant>;
@@ -96,9 +96,9 @@ impl Discovery for () {
         false
     }
 
-    fn handle_icmpv6(&mut self, _: Instant, _: net::Icmpv6In<'_>, _: net::Own<'_>) {}
+    fn handle_icmpv6(&mut self, _: Instant, _: Icmpv6In<'_>, _: net::Own<'_>) {}
 
-    fn poll_icmpv6(&mut self, _: Instant, _: &mut [u8; MAX_ICMPV6]) -> Option<net::Icmpv6Out> {
+    fn poll_icmpv6(&mut self, _: Instant, _: &mut [u8; MAX_ICMPV6]) -> Option<Icmpv6Out> {
         None
     }
 
@@ -109,7 +109,7 @@ impl Discovery for () {
         _: Instant,
         _: &mut dyn Iterator<Item = Ipv6Addr>,
         _: &mut [u8; MAX_ICMPV6],
-    ) -> Option<net::Icmpv6Out> {
+    ) -> Option<Icmpv6Out> {
         None
     }
 
@@ -123,7 +123,7 @@ impl Discovery for () {
         None
     }
 
-    fn poll_routed(&mut self, _: Instant) -> Option<Routed> {
+    fn poll_routed(&mut self, _: Instant) -> Option<RegisteredHost> {
         None
     }
 

@@ -90,11 +90,11 @@
 //! # let config = Config::new(1, [0; 8], 1, [1; 16]);
 //! # let prefix = "2001:db8::".parse().unwrap();
 //! let border = mesh::MeshConfig { role: mesh::Role::BorderRouter, ..mesh::MeshConfig::OFF };
-//! let routing = Meshed::new(&config, border, "::".parse().unwrap());
+//! let routing = Meshed::new(config.identity(), border, "::".parse().unwrap());
 //! let mut node: Node<Router> = Node::with_routing(config, routing, Capabilities::NONE);
 //! node.announce(Instant::ZERO, prefix, &[(0, Context { prefix, len: 64 })])?;
 //! assert!(node.net().is_own("2001:db8::ff:fe00:1".parse().unwrap()));
-//! # Ok::<(), kinglet::net::TableFull>(())
+//! # Ok::<(), kinglet::mesh::UnfitData>(())
 //! ```
 //!
 //! # Streams and datagrams
@@ -305,7 +305,6 @@
 //! | `node/segments.rs` | segment size in link frames |
 //! | `drive.rs` | the loop around a node and its radio |
 //! | `config.rs` | configuration of a node |
-//! | `routing.rs`, `meshed.rs`, `rpled.rs`, `aoded.rs` | routing: interface; mesh, RPL, AODV |
 //! | `discovery.rs`, `discovered.rs` | neighbour discovery: interface; RFC 4861 |
 //! | `streams.rs`, `datagrams.rs`, `ready.rs` | sockets by handle, and their readiness |
 //! | `interface.rs` | addresses, routes, contexts |
@@ -323,7 +322,6 @@
 #[cfg(test)]
 extern crate std;
 
-mod aoded;
 mod attachment;
 mod config;
 mod courtesy;
@@ -334,18 +332,13 @@ mod drive;
 mod interface;
 mod lengths;
 pub mod manual;
-mod meshed;
-mod network_data;
 mod node;
 mod peer;
 pub mod polling;
 mod profile;
 mod ready;
-mod routing;
-mod rpled;
 mod streams;
 
-pub use aoded::Aoded;
 pub use attachment::Attachment;
 pub use config::Config;
 pub use datagrams::Datagrams;
@@ -353,15 +346,17 @@ pub use discovered::Discovered;
 pub use discovery::{Discovery, Resolved};
 pub use interface::Interface;
 pub use lengths::Lengths;
-pub use meshed::{MESH_PORT, Meshed};
 pub use node::{Info, Node, Stats};
 pub use peer::AddressPair;
 pub use polling::Polling;
 pub use profile::{BorderRouter, Mote, Profile, Router};
 pub use ready::Ready;
-pub use routing::{Change, Each, EachRelation, MAX_ICMPV6, MAX_MESSAGE, Message, Routing};
-pub use rpled::Rpled;
 pub use streams::{StreamConnectError, Streams};
+
+pub use kinglet_aodv::Aoded;
+pub use kinglet_mesh::Meshed;
+pub use kinglet_routing::{Each, EachRelation, Routing, routing_choice};
+pub use kinglet_rpl::Rpled;
 
 pub use kinglet_aodv as aodv;
 pub use kinglet_flash as flash;
@@ -371,6 +366,7 @@ pub use kinglet_mesh as mesh;
 pub use kinglet_nd as nd;
 pub use kinglet_net as net;
 pub use kinglet_radio as radio;
+pub use kinglet_routing as routing;
 pub use kinglet_rpl as rpl;
 pub use kinglet_store as store;
 pub use kinglet_tcp as tcp;

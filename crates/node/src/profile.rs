@@ -14,29 +14,21 @@
 //! | mesh: leaves | 16 | 0 | 16 | 32 |
 
 use crate::discovery::Discovery;
-use crate::meshed::Meshed;
 use crate::polling;
-use crate::routing::Routing;
 use kinglet_mac as mac;
+use kinglet_mesh::Meshed;
 use kinglet_net as net;
 use kinglet_tcp as tcp;
 
 /// The type of a whole node: the length of each table, and the choice of the layers' alternatives.
 /// [`profile!`](crate::profile!) makes one from the differences from the smallest node.
 pub trait Profile:
-    mac::Sizes
-    + net::Sizes<Routing: Routing, Discovery: Discovery>
-    + tcp::Sizes
-    + polling::Sizes
-    + Sized
+    mac::Sizes + net::Sizes<Discovery: Discovery> + tcp::Sizes + polling::Sizes + Sized
 {
 }
 
 impl<T> Profile for T where
-    T: mac::Sizes
-        + net::Sizes<Routing: Routing, Discovery: Discovery>
-        + tcp::Sizes
-        + polling::Sizes
+    T: mac::Sizes + net::Sizes<Discovery: Discovery> + tcp::Sizes + polling::Sizes
 {
 }
 

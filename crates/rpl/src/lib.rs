@@ -73,6 +73,7 @@ pub mod objective;
 mod parents;
 mod rank;
 mod restless;
+mod rpled;
 mod silent;
 mod start;
 mod stats;
@@ -87,6 +88,7 @@ pub use kinglet_wire::lollipop::Counter;
 pub use objective::{Objective, Standard};
 pub use parents::Candidate;
 pub use rank::{INFINITE_RANK, dag_rank};
+pub use rpled::Rpled;
 pub use stats::{CandidateInfo, Discard, Info, Stats};
 
 #[cfg(doctest)]

@@ -60,7 +60,7 @@ fn names() -> Vec<String> {
 /// The columns of reasons, with each routing.
 fn reasons() -> Vec<String> {
     let mut all = Reasons::default();
-    for routing in [Routing::Static, Routing::Mesh, Routing::Rpl, Routing::Aodv] {
+    for &routing in Routing::ALL {
         let scenario =
             Scenario { duration_s: 0.001, routing, registration: true, ..Scenario::default() };
         let mut scenario = scenario.on_line(1, 8.0);

@@ -3,6 +3,7 @@
 mod border;
 pub(crate) mod place;
 mod registration;
+mod routing;
 pub(crate) mod transport;
 
 pub use border::border_router;
@@ -11,22 +12,19 @@ pub use transport::payload_of;
 
 use crate::cpu::host_cost_of;
 use crate::flows::{Builder, HostApps};
-use crate::learning::Learning;
 use crate::profile::LabProfile;
 use crate::radio::profile_of;
 use crate::scenario::{
     self, Addressing, CONTEXTS, Cca, NO_SHORT, NodeId, Overlap, Propagation, Role, Routing,
     Scenario,
 };
-use crate::scenario::{Flash, Fragments, Objective, Source};
-use crate::tinyrpl::RemoveTimers;
+use crate::scenario::{Flash, Fragments, Source};
 use core::net::Ipv6Addr;
-use kinglet::mesh;
 use kinglet::net::{self, InterfaceAddress, NextHop, Route};
 use kinglet::radio::{Capabilities, Channel};
 use kinglet::time::{Duration, Instant};
 use kinglet::wire::sixlowpan::Context;
-use kinglet::{Aoded, Config, Meshed, Node, Rpled, aodv, rpl};
+use kinglet::{Config, Node};
 use kinglet_mac as mac;
 use kinglet_sim::flash::{FlashPart, M25P80};
 use kinglet_sim::interference;
@@ -38,10 +36,6 @@ use rayon::prelude::*;
 
 /// EUI-64 of the host: locally administered.
 const HOST_EUI64: [u8; 8] = [0x02, 0, 0, 0, 0, 0, 0, 1];
-
-/// With OF0 a hop is DEFAULT_MIN_HOP_RANK_INCREASE (RFC 6550, 17), and a rank may rise by seven.
-const OF0_HOP: u16 = 256;
-const OF0_HOPS: u16 = 7;
 
 /// Radio of nodes outside the network: it receives every frame in range and acknowledges the frames
 /// for its node.
@@ -273,7 +267,7 @@ fn stack(
         ..scenario.net
     };
     config.polling = scenario.polling;
-    let routing = learning(scenario, node, &config);
+    let routing = routing::learning(scenario, node, config.identity());
     let discovery = registration::discovery(scenario, node, &config);
     let mut stack = Box::new(Node::with_layers(config, routing, discovery, radio));
     *stack.backoff_mut() = scenario.backoff;
@@ -339,74 +333,6 @@ pub(crate) fn contexts(scenario: &Scenario) -> [Option<Context>; CONTEXTS] {
     let mesh = Context { prefix: prefix.mesh(), len: 64 };
     let host = Context { prefix: prefix.host(), len: 128 };
     scenario.contexts.unwrap_or([Some(mesh), Some(host), None, None])
-}
-
-/// Routing protocol and role of `node`.
-fn learning<K: Copy>(
-    scenario: &Scenario,
-    node: NodeId,
-    config: &Config<K>,
-) -> Learning<LabProfile> {
-    let place = &scenario.nodes[node as usize];
-    match scenario.routing {
-        _ if matches!(place.role, Role::Host | Role::Outside) => Learning::Static,
-        Routing::Static => Learning::Static,
-        Routing::Mesh => {
-            let parent = place.parent.map(|parent| scenario.addressing().short(parent));
-            let mesh =
-                mesh::MeshConfig { role: mesh_role(place.role), parent, ..mesh::MeshConfig::OFF };
-            let prefix = scenario.prefix.mesh();
-            let known = if takes_address(scenario, node) { Ipv6Addr::UNSPECIFIED } else { prefix };
-            let mut mesh = Box::new(Meshed::new(config, mesh, known));
-            if scenario.mesh_addresses && node == scenario.root() {
-                let contexts = (0..).zip(contexts(scenario));
-                let contexts: Vec<_> = contexts.filter_map(|(id, it)| Some((id, it?))).collect();
-                mesh.announce(Instant::ZERO, prefix, &contexts).expect("checked with the scenario");
-            }
-            Learning::Mesh(mesh)
-        }
-        Routing::Rpl => {
-            let role = if scenario.root() == node {
-                let dodag_id = scenario.addressing().address(node);
-                let mut root = rpl::Root::new(dodag_id, scenario.rpl.mode);
-                root.configuration.compressed = scenario.rpl.compression;
-                root.sequence = scenario.rpl.sequence;
-                if scenario.rpl.objective == Objective::Of0 {
-                    root.configuration.objective = 0;
-                    root.configuration.min_hop_rank_increase = OF0_HOP;
-                    root.configuration.max_rank_increase = OF0_HOP * OF0_HOPS;
-                }
-                rpl::Role::Root(root)
-            } else if place.role == Role::Leaf {
-                rpl::Role::Leaf
-            } else {
-                rpl::Role::Router
-            };
-            let scenario::Rpl { option, load, .. } = scenario.rpl;
-            let rpl = rpl::RplConfig { option, load, ..rpl::RplConfig::new(role, 0, 0) };
-            let timers = scenario.rpl.routes_expire.then(RemoveTimers::default);
-            Learning::Rpl(Box::new(Rpled::new(config, rpl)), timers)
-        }
-        Routing::Aodv => {
-            let role = match place.role {
-                Role::BorderRouter => aodv::Role::BorderRouter,
-                _ => aodv::Role::Router,
-            };
-            let (metric, link_probes) = (scenario.aodv_metric, scenario.aodv_link_probes);
-            let aodv = aodv::AodvConfig { role, metric, link_probes, ..aodv::AodvConfig::OFF };
-            Learning::Aodv(Box::new(Aoded::new(config, aodv, scenario.prefix.mesh())))
-        }
-    }
-}
-
-const fn mesh_role(role: Role) -> mesh::Role {
-    match role {
-        // They do not take part in the mesh.
-        Role::Host | Role::Outside => mesh::Role::Off,
-        Role::Leaf => mesh::Role::Leaf,
-        Role::Router => mesh::Role::Router,
-        Role::BorderRouter => mesh::Role::BorderRouter,
-    }
 }
 
 /// Wire to a host with these applications. The host runs the same stack without a radio, or the TCP

@@ -6,12 +6,13 @@
 use crate::memory::Growing;
 use crate::scenario::CONTEXTS;
 use core::net::Ipv6Addr;
-use kinglet::nd::{self, Configured, Routed};
-use kinglet::net::{self, Icmpv6In, Icmpv6Out, Own, Resolution};
+use kinglet::nd::{self, Configured};
+use kinglet::net::{self, Own, Resolution};
+use kinglet::routing::{Icmpv6In, Icmpv6Out, MAX_ICMPV6, RegisteredHost};
 use kinglet::time::Instant;
 use kinglet::wire::ieee802154::Address;
 use kinglet::wire::nd::{ContextInformation, PrefixInformation};
-use kinglet::{Discovered, Discovery, Each, EachRelation, MAX_ICMPV6, Resolved};
+use kinglet::{Discovered, Discovery, Each, EachRelation, Resolved};
 
 /// Addresses that one router can register; the border router has those of all nodes.
 const REGISTRATIONS: usize = 2048;
@@ -171,7 +172,7 @@ impl Discovery for Optional {
         self.0.as_mut()?.poll_configured(now)
     }
 
-    fn poll_routed(&mut self, now: Instant) -> Option<Routed> {
+    fn poll_routed(&mut self, now: Instant) -> Option<RegisteredHost> {
         self.0.as_mut()?.poll_routed(now)
     }
 

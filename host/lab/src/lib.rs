@@ -35,7 +35,6 @@ pub mod experiment;
 pub mod features;
 mod flows;
 pub mod layout;
-pub mod learning;
 pub mod markdown;
 pub mod memory;
 mod model;
@@ -43,6 +42,7 @@ pub mod output;
 mod probe;
 
 pub mod profile;
+pub mod protocols;
 mod radio;
 pub mod report;
 pub mod restarts;

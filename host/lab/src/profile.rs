@@ -3,12 +3,12 @@
 use crate::backoff::EitherBackoff;
 use crate::control::AnyControl;
 use crate::discovery::Optional;
-use crate::learning::Learning;
 use crate::memory::{Devices, Growing, Later, Octets};
+use crate::protocols::Learning;
 use crate::store::Kept;
 use core::net::Ipv6Addr;
 use kinglet::wire::sixlowpan::Context;
-use kinglet::{aodv, mac, mesh, net, polling, rpl, tcp};
+use kinglet::{mac, net, polling, tcp};
 
 /// Octets of a TCP buffer: eight segments of five frames (TCPlp Fig. 3b) or four of eight (Fig.
 /// 3a). Scenarios may use less of it.
@@ -29,19 +29,6 @@ pub(crate) const PEERS: usize = 512;
 
 /// Leaves of one parent.
 pub(crate) const CHILDREN: usize = 16;
-/// Routers of a mesh, including the border router: each has a route to all others, and a default
-/// route.
-pub const MESH_ROUTERS: usize = 1024;
-/// Leaves of a mesh: each router has a route to all of them.
-pub const MESH_LEAVES: usize = 1024;
-
-/// Nodes of a network with RPL, excluding its root. In storing mode a router keeps routes to all
-/// nodes of its sub-DODAG; otherwise the root keeps all.
-pub const RPL_TARGETS: usize = 8192;
-
-/// AODV routes of a node: to ends of flows, and to originators of route requests.
-pub const AODV_ROUTES: usize = 256;
-
 /// Octets of a packet: the size that every node should accept in fragments (RFC 8200 §5).
 pub(crate) const STORAGE: usize = 1560;
 /// Packets received, forwarded and sent.
@@ -85,32 +72,12 @@ impl net::Sizes for LabProfile {
     type Routes = Growing<net::Route, ROUTES>;
     type Neighbours = [Option<net::Neighbour>; 2];
     type Contexts = [Option<Context>; 4];
-    type Routing = Learning<Self>;
+    type Routing = Learning;
     type Discovery = Optional;
     type Fragmentation = net::Rfc8930<Later<Option<net::Virtual>, 16>, Kept>;
     type Ipv6Fragments = net::Ipv6Reassembly<4>;
     type Headers = net::ExtendedIphc;
     type UdpSockets = Later<net::UdpSocket, UDP_SOCKETS>;
-}
-
-impl mesh::Sizes for LabProfile {
-    type Neighbours = Growing<mesh::Neighbour, 24>;
-    type Routes = Growing<mesh::Route, MESH_ROUTERS>;
-    type Leaves = Growing<mesh::Leaf, MESH_LEAVES>;
-    type Data = [u8; mesh::MAX_DATA];
-}
-
-impl rpl::Sizes for LabProfile {
-    type Objective = rpl::Standard;
-    type Candidates = Growing<rpl::Candidate, 24>;
-    type Routes = Growing<rpl::Route, RPL_TARGETS>;
-}
-
-impl aodv::Sizes for LabProfile {
-    type Routes = Growing<aodv::Route, AODV_ROUTES>;
-    type Requests = Growing<aodv::Request, 32>;
-    type Searches = Growing<aodv::Search, 8>;
-    type Links = Growing<aodv::Link, 24>;
 }
 
 impl tcp::Sizes for LabProfile {

@@ -4,16 +4,94 @@
 //! creates it again.
 
 use core::net::Ipv6Addr;
-use kinglet::net::Icmpv6In;
-use kinglet::rpl;
-use kinglet::time::{Duration, Instant};
+use core::ops::{Deref, DerefMut};
+use kinglet::routing::{Icmpv6In, Learnt, NextHop, Refusal};
+use kinglet::time::{Duration, Instant, earliest};
+use kinglet::wire::ipv6::Header;
 use kinglet::wire::rpl::{ControlOption, Message};
+use kinglet::{Routing, Rpled, rpl};
 use std::collections::BTreeMap;
 
 /// Default of TinyRPL's RemoveTimer (III-B).
 const LIFETIME: Duration = Duration::from_secs(20 * 60);
 /// Octets of an ICMPv6 message before RPL's: type, code, checksum.
 const HEAD: usize = 4;
+
+/// RPL, with TinyRPL's timers if its fault is enabled: a pointer to RPL whose own methods precede
+/// RPL's ([`kinglet::routing_choice!`]).
+pub struct TinyRpl<S: rpl::Sizes> {
+    rpl: Box<Rpled<S>>,
+    timers: Option<RemoveTimers>,
+}
+
+impl<S: rpl::Sizes> TinyRpl<S> {
+    /// Creates it, with the timers of the fault if there are any.
+    pub fn new(rpl: Rpled<S>, timers: Option<RemoveTimers>) -> Self {
+        TinyRpl { rpl: Box::new(rpl), timers }
+    }
+
+    /// Returns true if the fault has removed the route to `dst`.
+    fn has_removed(&self, dst: Ipv6Addr) -> bool {
+        self.timers.as_ref().is_some_and(|timers| timers.has_removed(dst))
+    }
+
+    /// As [`Routing::route`].
+    pub fn route(&self, dst: Ipv6Addr) -> Option<Learnt> {
+        let learnt = self.rpl.route(dst)?;
+        Some(if self.has_removed(dst) { Learnt { via: None, ..learnt } } else { learnt })
+    }
+
+    /// As [`Routing::relay`].
+    ///
+    /// # Errors
+    /// As of [`Routing::relay`].
+    pub fn relay(
+        &mut self,
+        now: Instant,
+        packet: &Header,
+        option: &mut [u8],
+    ) -> Result<Option<NextHop>, Refusal> {
+        if self.has_removed(packet.dst) {
+            return Err(Refusal::NoRoute);
+        }
+        self.rpl.relay(now, packet, option)
+    }
+
+    /// As [`Routing::handle_icmpv6`].
+    pub fn handle_icmpv6(&mut self, now: Instant, rssi_dbm: i8, message: Icmpv6In<'_>) {
+        self.rpl.handle_icmpv6(now, rssi_dbm, message);
+        if let Some(timers) = &mut self.timers {
+            timers.handle_icmpv6(now, message, self.rpl.rpl());
+        }
+    }
+
+    /// As [`Routing::deadline`].
+    pub fn deadline(&self) -> Option<Instant> {
+        earliest(self.rpl.deadline(), self.timers.as_ref().and_then(RemoveTimers::deadline))
+    }
+
+    /// As [`Routing::handle_deadline`].
+    pub fn handle_deadline(&mut self, now: Instant) {
+        self.rpl.handle_deadline(now);
+        if let Some(timers) = &mut self.timers {
+            timers.handle_deadline(now);
+        }
+    }
+}
+
+impl<S: rpl::Sizes> Deref for TinyRpl<S> {
+    type Target = Rpled<S>;
+
+    fn deref(&self) -> &Rpled<S> {
+        &self.rpl
+    }
+}
+
+impl<S: rpl::Sizes> DerefMut for TinyRpl<S> {
+    fn deref_mut(&mut self) -> &mut Rpled<S> {
+        &mut self.rpl
+    }
+}
 
 /// The timers of the downward routes of one router.
 #[derive(Default)]

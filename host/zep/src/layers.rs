@@ -61,7 +61,7 @@ pub(crate) fn node(
     kept: Kept,
     radio: Capabilities,
 ) -> Result<Box<Node<Process>>, Full> {
-    let routing = Rpled::new(&config, rpl_config(settings, kept));
+    let routing = Rpled::new(config.identity(), rpl_config(settings, kept));
     let discovery = discovery(settings, &config)?;
     let mut node = Box::new(Node::with_layers(config, routing, discovery, radio));
     fill(&mut node, settings)?;

@@ -10,11 +10,12 @@ use crate::host::{Configured, Host};
 use crate::listener::Listener;
 use crate::message::{HOP_LIMIT, MAX_LEN, Message};
 use crate::neighbour::{MAX_MULTICAST_SOLICIT, MAX_UNICAST_SOLICIT, Neighbour, State};
-use crate::role::{Role, Routed};
+use crate::role::Role;
 use crate::stats::{Discard, Stats, bump};
 use core::net::Ipv6Addr;
 use kinglet_mem::Array;
 use kinglet_random::Random;
+use kinglet_routing::RegisteredHost;
 use kinglet_time::{Duration, Instant, earliest};
 use kinglet_wire::ieee802154::Address;
 use kinglet_wire::ipv6::{Header, is_link_local, protocol};
@@ -462,7 +463,7 @@ impl<S: Sizes> Discovery<S> {
 
     /// Returns the next registered host that routing has to learn of: a new one, one that has
     /// registered again, or one that is gone.
-    pub fn poll_routed(&mut self, now: Instant) -> Option<Routed> {
+    pub fn poll_routed(&mut self, now: Instant) -> Option<RegisteredHost> {
         self.role.poll_routed(now)
     }
 

@@ -15,11 +15,12 @@ pub use registry::Registered;
 use crate::derive::link_local;
 use crate::message::{ALL_NODES, Message};
 use crate::neighbour::MAX_UNICAST_SOLICIT;
-use crate::role::{Claim, Role, Routed};
+use crate::role::{Claim, Role};
 use crate::stats::{Discard, bump};
 use core::net::Ipv6Addr;
 use kinglet_mem::Array;
 use kinglet_random::Random;
+use kinglet_routing::RegisteredHost;
 use kinglet_time::{Duration, Instant, earliest};
 use kinglet_wire::ieee802154::Address;
 use kinglet_wire::ipv6::is_link_local;
@@ -549,7 +550,7 @@ impl<S: RouterSizes> Role for Serving<S> {
         self.request(buf).or_else(|| self.advertise_all(now, link, buf))
     }
 
-    fn poll_routed(&mut self, now: Instant) -> Option<Routed> {
+    fn poll_routed(&mut self, now: Instant) -> Option<RegisteredHost> {
         poll_routed(self.registrations.as_mut_slice(), now)
     }
 

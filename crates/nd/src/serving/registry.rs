@@ -1,9 +1,9 @@
 //! Registrations: address, location and lifetime (RFC 6775, 3.5; RFC 8505, 5.7). No entry is
 //! evicted before its lifetime is over.
 
-use crate::role::Routed;
 use core::cmp::Ordering;
 use core::net::Ipv6Addr;
+use kinglet_routing::RegisteredHost;
 use kinglet_time::{Duration, Instant};
 use kinglet_wire::ieee802154::Address;
 use kinglet_wire::ipv6::is_link_local;
@@ -83,7 +83,7 @@ impl Registered {
     }
 
     /// Returns the report for routing, once.
-    fn poll_routed(&mut self, now: Instant) -> Option<Routed> {
+    fn poll_routed(&mut self, now: Instant) -> Option<RegisteredHost> {
         let lifetime = match self.reported {
             Reported::No | Reported::Yes => return None,
             Reported::Due | Reported::Again => self.until - now,
@@ -93,7 +93,7 @@ impl Registered {
             if self.reported == Reported::EndDue { Reported::No } else { Reported::Yes };
         // A reported address has a transaction.
         let (address, tid) = (self.address, self.tid.map_or(0, Counter::value));
-        Some(Routed { address, link: self.link(), tid, lifetime })
+        Some(RegisteredHost { address, link: self.link(), tid, lifetime })
     }
 }
 
@@ -108,7 +108,10 @@ fn end(place: &mut Option<Registered>) {
 }
 
 /// Returns the next report for routing.
-pub(super) fn poll_routed(table: &mut [Option<Registered>], now: Instant) -> Option<Routed> {
+pub(super) fn poll_routed(
+    table: &mut [Option<Registered>],
+    now: Instant,
+) -> Option<RegisteredHost> {
     table.iter_mut().find_map(|place| {
         let routed = place.as_mut()?.poll_routed(now)?;
         let _ = place.take_if(|known| known.is_over());

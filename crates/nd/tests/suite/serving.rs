@@ -2,7 +2,7 @@
 
 use crate::common::{REGISTRATIONS, Serves};
 use kinglet_nd::{Border, Discard, Discovery, MAX_LEN, Message, NameServer, NdConfig, Offer};
-use kinglet_nd::{Resolution, Routed, Serving};
+use kinglet_nd::{RegisteredHost, Resolution, Serving};
 use kinglet_time::{Duration, Instant};
 use kinglet_wire::ieee802154::Address;
 use kinglet_wire::ipv6::Header;
@@ -582,7 +582,7 @@ fn routing_is_notified_of_new_and_ended_registrations() {
     let mut nd = root();
     let routed = |n, tid, minutes| {
         let link = Address::Short(n);
-        Some(Routed { address: global(n), link, tid, lifetime: MINUTE * minutes })
+        Some(RegisteredHost { address: global(n), link, tid, lifetime: MINUTE * minutes })
     };
     assert_eq!(registers(&mut nd, NOW, 7, global(7), 240), Some(0));
     assert_eq!(registers(&mut nd, NOW, 7, local(8), 241), Some(0), "not from elsewhere");
@@ -656,7 +656,7 @@ fn the_end_of_a_renewed_registration_is_reported_although_the_renewal_was_not() 
             }
         }
         let (link, lifetime) = (Address::Short(7), Duration::ZERO);
-        let over = Routed { address: global(7), link, tid, lifetime };
+        let over = RegisteredHost { address: global(7), link, tid, lifetime };
         assert_eq!((nd.poll_routed(now), nd.poll_routed(now)), (Some(over), None));
     }
 }

@@ -3,17 +3,17 @@
 //! none of this if routing adds nothing ([`Routing::EXTENDS`]).
 
 use super::input::{problem, walk};
-use super::{Net, Sizes};
+use super::{Head, Net, Sizes};
 use crate::frame::Class;
 use crate::incoming::{Arrival, Fate, Ingress};
 use crate::outgoing::{External, Outgoing, SendError};
 use crate::pool::PacketHandle;
-use crate::routing::{Added, MAX_ADDED, Origin, Routing};
 use crate::stats::{Discard, bump};
-use crate::tables::{Egress, NextHop, Own, is_hosts};
+use crate::tables::{Egress, Own, is_hosts};
 use core::net::Ipv6Addr;
 use core::ops::Range;
 use kinglet_mem::{Array, copy, move_within};
+use kinglet_routing::{Added, MAX_ADDED, NextHop, Origin, Refusal, Routing};
 use kinglet_time::Instant;
 use kinglet_wire::icmpv6::{Kind, parameter, unreachable};
 use kinglet_wire::ieee802154::Address;
@@ -206,7 +206,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         &self,
         header: &Header,
         packet: &Outgoing<'_, X>,
-        external: &mut External<X, <S::Routing as Routing>::Head>,
+        external: &mut External<X, Head<S>>,
     ) -> Result<(), SendError> {
         let mut extensions = [0; MAX_ADDED];
         let far = is_far(header.dst) && external.egress != Egress::Host;
@@ -370,11 +370,11 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         let option = room.get_mut(option).unwrap_or_default();
         match self.routing.follow(now, next, option) {
             Ok(()) => {}
-            Err(Discard::NoRoute) => {
+            Err(Refusal::NoRoute) => {
                 let code = unreachable::SOURCE_ROUTE;
                 return Fate::Report(Discard::NoRoute, Kind::DestinationUnreachable { code });
             }
-            Err(reason) => return Fate::Drop(reason),
+            Err(Refusal::Data) => return Fate::Drop(Discard::Options),
         }
         let octets = room.get_mut(range.clone()).unwrap_or_default();
         match SourceRoute::advance(octets, header.dst, is_here) {

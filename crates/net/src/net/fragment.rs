@@ -7,9 +7,9 @@ use crate::frame::{FrameIn, FrameLimits, FrameOut, Token};
 use crate::incoming::Delivery;
 use crate::outgoing::{BodySource, Current, External, Origin, Stale};
 use crate::relay::Relaying;
-use crate::routing::Routing;
 use crate::stats::{Discard, bump};
 use kinglet_mem::{Array, copy};
+use kinglet_routing::Routing;
 use kinglet_time::Instant;
 use kinglet_wire::sixlowpan::{DISPATCH_IPV6, FragmentHeader};
 

@@ -3,13 +3,13 @@
 
 use super::{Net, Sizes};
 use crate::discovery::Discovery;
-use crate::routing::Routing;
 use crate::tables::{
-    Egress, InterfaceAddress, JoinError, LINK_LOCALS, Neighbour, NextHop, Route, TableFull,
-    find_own, find_route, find_source, insert, is_hosts, link_local,
+    Egress, InterfaceAddress, JoinError, LINK_LOCALS, Neighbour, Route, TableFull, find_own,
+    find_route, find_source, insert, is_hosts, link_local,
 };
 use core::net::Ipv6Addr;
 use kinglet_mem::Array;
+use kinglet_routing::{NextHop, Routing};
 use kinglet_time::Instant;
 use kinglet_wire::ieee802154::Address;
 use kinglet_wire::ipv6::{is_link_local, same_prefix};

@@ -37,12 +37,12 @@ use crate::queue::Queue;
 use crate::red;
 use crate::relay::Relaying;
 use crate::report::{EchoReply, ErrorReport};
-use crate::routing::Routing;
 use crate::socket::UdpSocket;
 use crate::stats::Stats;
 use crate::tables::{InterfaceAddress, Neighbour, Route};
 use core::net::Ipv6Addr;
 use kinglet_mem::Array;
+use kinglet_routing::{Additions, Routing};
 use kinglet_time::{Instant, earliest};
 use kinglet_wire::sixlowpan::Context;
 
@@ -63,8 +63,10 @@ pub trait Sizes {
     const REPORTS_ERRORS: bool = true;
     /// The octets of one packet: 1280 (the MTU) unless only smaller packets are received; 1500 to
     /// receive all packets in IPv6 fragments ([`Sizes::Ipv6Fragments`]). Headers that routing adds
-    /// come on top: for packets of 1280 octets, [`MAX_ADDED`](crate::MAX_ADDED) and 40 more for an
-    /// outer header, which makes 1392.
+    /// come on top: for packets of 1280 octets, [`MAX_ADDED`] and 40 more for an outer header, and
+    /// so 1392.
+    ///
+    /// [`MAX_ADDED`]: kinglet_routing::MAX_ADDED
     type Storage: Array<u8>;
     /// Packet slots, 4 to 255.
     type Packets: Array<Slot<Self::Storage>>;
@@ -107,6 +109,9 @@ pub trait Sizes {
     type UdpSockets: Array<UdpSocket>;
 }
 
+/// Storage for the headers of a packet whose payload stays with its owner.
+pub(crate) type Head<S> = <<<S as Sizes>::Routing as Routing>::Additions as Additions>::Head;
+
 /// Received echo replies and error reports that wait to be polled; new ones replace the oldest.
 const REPORTS: usize = 4;
 /// ICMPv6 errors that wait for the radio.
@@ -131,7 +136,7 @@ pub struct Net<S: Sizes, X: Copy> {
     pub(crate) output: Queue<S::Output, Queued>,
     pub(crate) border: S::Border,
     pub(crate) control: Queue<[Option<Queued>; CONTROL], Queued>,
-    pub(crate) external: Option<External<X, <S::Routing as Routing>::Head>>,
+    pub(crate) external: Option<External<X, Head<S>>>,
     pub(crate) config: NetConfig,
     pub(crate) stats: Stats,
     pub(crate) ready: Ready<<S::Headers as HeaderCompression>::Compressed>,
@@ -153,7 +158,7 @@ pub struct Net<S: Sizes, X: Copy> {
     /// Packets whose next hop is being resolved, in order; free entries come last.
     pub(crate) unresolved: <S::Discovery as Discovery>::Unresolved,
     /// Packets that wait for route discovery, in order; free entries come last.
-    pub(crate) unrouted: <S::Routing as Routing>::Waiting,
+    pub(crate) unrouted: <S::Routing as Routing>::Waiting<PacketHandle>,
     pub(crate) codec: S::Headers,
     pub(crate) sockets: S::UdpSockets,
     pub(crate) red: red::State,
@@ -218,7 +223,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
             routing,
             discovery,
             unresolved: <S::Discovery as Discovery>::Unresolved::EMPTY,
-            unrouted: <S::Routing as Routing>::Waiting::EMPTY,
+            unrouted: <S::Routing as Routing>::Waiting::<PacketHandle>::EMPTY,
             codec: S::Headers::NEW,
             ready: Ready::NONE,
             sockets: S::UdpSockets::EMPTY,

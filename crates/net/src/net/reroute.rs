@@ -3,9 +3,9 @@
 use super::extension_headers::option_of;
 use super::{Net, Sizes};
 use crate::outgoing::Origin;
-use crate::routing::Routing;
-use crate::tables::{Egress, NextHop};
+use crate::tables::Egress;
 use kinglet_mem::Array;
+use kinglet_routing::{NextHop, Routing};
 use kinglet_wire::ipv6::Header;
 
 impl<S: Sizes, X: Copy> Net<S, X> {

@@ -8,11 +8,11 @@ use crate::frame::Class;
 use crate::incoming::{Arrival, Fate};
 use crate::outgoing::{Origin, Queued};
 use crate::pool::{PacketHandle, RESERVED};
-use crate::routing::Routing;
 use crate::stats::Discard;
 use crate::tables::Egress;
 use core::net::Ipv6Addr;
 use kinglet_mem::Array;
+use kinglet_routing::Routing;
 use kinglet_time::Instant;
 use kinglet_wire::icmpv6::{Kind, unreachable};
 use kinglet_wire::ieee802154::Address;
@@ -20,7 +20,7 @@ use kinglet_wire::ipv6::Header;
 
 impl<S: Sizes, X: Copy> Net<S, X> {
     /// True if routes are discovered on demand.
-    pub(crate) const DISCOVERS: bool = <S::Routing as Routing>::Waiting::LEN > 0;
+    pub(crate) const DISCOVERS: bool = <S::Routing as Routing>::Waiting::<PacketHandle>::LEN > 0;
 
     /// Returns the egress for a packet from `src` to `dst` of this node; `egress` is the known one.
     /// Without one it starts route discovery, for which the packet has to wait.

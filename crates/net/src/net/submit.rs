@@ -7,7 +7,7 @@
 
 use super::fragment::Fragmentation;
 use super::header_build::{HEAD, Headers};
-use super::{Net, Sizes};
+use super::{Head, Net, Sizes};
 use crate::border::Border;
 use crate::codec::HeaderCompression;
 use crate::frame::{Class, Pending, Token};
@@ -15,10 +15,10 @@ use crate::outgoing::{Body, Current, External, MAX_UPPER, Origin, Outgoing};
 use crate::outgoing::{Queued, SendError};
 use crate::pool::{PacketHandle, RESERVED};
 use crate::relay::Relaying;
-use crate::routing::Routing;
 use crate::stats::{Discard, bump};
 use crate::tables::Egress;
 use kinglet_mem::{Array, copy};
+use kinglet_routing::Routing;
 use kinglet_time::Instant;
 use kinglet_wire::ieee802154::Address;
 use kinglet_wire::ipv6::{self, Header};
@@ -59,7 +59,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
             Header { traffic_class, flow_label, payload_len, next_header, hop_limit, src, dst };
         self.note_use(now, dst);
         // Written directly into its final place.
-        let head = <S::Routing as Routing>::Head::EMPTY;
+        let head = Head::<S>::EMPTY;
         let external = External { head, head_len, body, total, egress };
         let head = self.external.insert(external).head.as_mut_slice();
         // Both fit.

@@ -4,10 +4,10 @@
 use crate::common::{LIMITS, NOW, global};
 use core::net::Ipv6Addr;
 use kinglet_net::{
-    Added, Body, BodySource, Delivery, Discard, ExtendedHead, ExtendedIphc, FrameIn, FrameLimits,
-    InterfaceAddress, Learnt, MAX_ADDED, Net, NetConfig, NextHop, Origin, Outgoing, Partial,
-    Queued, Rfc4944, Route, Routing, Sizes, Slot, Stale, UdpSocket,
+    Body, BodySource, Delivery, Discard, ExtendedIphc, FrameIn, FrameLimits, InterfaceAddress, Net,
+    NetConfig, NextHop, Outgoing, Partial, Queued, Rfc4944, Route, Sizes, Slot, Stale, UdpSocket,
 };
+use kinglet_routing::{Added, AddedHeaders, Learnt, MAX_ADDED, Origin, Refusal, Routing};
 use kinglet_time::Instant;
 use kinglet_wire::icmpv6::Kind;
 use kinglet_wire::ieee802154::Address;
@@ -46,10 +46,8 @@ impl Routing for Marking {
         moved: None,
         taken: Vec::new(),
     };
-    const PORT: Option<u16> = None;
-    const EXTENDS: bool = true;
-    type Head = ExtendedHead;
-    type Waiting = [Option<kinglet_net::PacketHandle>; 0];
+    type Additions = AddedHeaders;
+    type Waiting<H: Copy + std::fmt::Debug> = [Option<H>; 0];
 
     fn route(&self, dst: Ipv6Addr) -> Option<Learnt> {
         if self.root && dst == OUTSIDE {
@@ -98,18 +96,18 @@ impl Routing for Marking {
         _: Instant,
         _: &Header,
         option: &mut [u8],
-    ) -> Result<Option<NextHop>, Discard> {
+    ) -> Result<Option<NextHop>, Refusal> {
         let information = PacketInformation::read(option).unwrap();
         if information.sender_rank == 666 {
-            return Err(Discard::Options);
+            return Err(Refusal::Data);
         }
         PacketInformation { sender_rank: 1, ..information }.emit(option).unwrap();
         Ok(None)
     }
 
-    fn follow(&mut self, _: Instant, next: Ipv6Addr, option: &mut [u8]) -> Result<(), Discard> {
+    fn follow(&mut self, _: Instant, next: Ipv6Addr, option: &mut [u8]) -> Result<(), Refusal> {
         if next == global(9) {
-            return Err(Discard::NoRoute);
+            return Err(Refusal::NoRoute);
         }
         let information = PacketInformation::read(option).unwrap();
         PacketInformation { sender_rank: 2, ..information }.emit(option).unwrap();

@@ -3,9 +3,9 @@
 use crate::common::{LIMITS, NOW, PACKETS, Pattern, Plan, global, packet};
 use core::net::Ipv6Addr;
 use kinglet_net::{
-    Body, Discard, FrameIn, InterfaceAddress, Learnt, Net, NetConfig, NextHop, Outgoing,
-    PacketHandle, PlainHead, Route, Routing, SendError,
+    Body, Discard, FrameIn, InterfaceAddress, Net, NetConfig, NextHop, Outgoing, Route, SendError,
 };
+use kinglet_routing::{Learnt, NoHeaders, Routing};
 use kinglet_time::Instant;
 use kinglet_wire::icmpv6::Kind;
 use kinglet_wire::ieee802154::Address;
@@ -29,9 +29,8 @@ impl Routing for Discovering {
         strays: Vec::new(),
         loops: Vec::new(),
     };
-    const PORT: Option<u16> = None;
-    type Head = PlainHead;
-    type Waiting = [Option<PacketHandle>; 2];
+    type Additions = NoHeaders;
+    type Waiting<H: Copy + std::fmt::Debug> = [Option<H>; 2];
 
     fn route(&self, dst: Ipv6Addr) -> Option<Learnt> {
         let known = self.known.iter().find(|known| known.0 == dst);

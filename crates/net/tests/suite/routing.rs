@@ -5,9 +5,10 @@ use crate::common;
 use crate::common::{LIMITS, NOW, Plan, global, local};
 use core::net::Ipv6Addr;
 use kinglet_net::{
-    BindError, Discard, FrameIn, Icmpv6Out, InterfaceAddress, Learnt, Net, NetConfig, NextHop,
-    Route, Routing, SendError,
+    BindError, Discard, FrameIn, Icmpv6Out, InterfaceAddress, Net, NetConfig, NextHop, Route,
+    SendError,
 };
+use kinglet_routing::{Learnt, NoHeaders, Routing};
 use kinglet_wire::ieee802154::Address;
 use kinglet_wire::ipv6::{Header, protocol};
 use kinglet_wire::sixlowpan::link_address_of;
@@ -23,8 +24,8 @@ impl Routing for Knowing {
     const PORT: Option<u16> = Some(PORT);
     const ICMPV6: &'static [u8] = &[155];
     const GROUP: Option<Ipv6Addr> = Some(ALL_RPL_NODES);
-    type Head = kinglet_net::PlainHead;
-    type Waiting = [Option<kinglet_net::PacketHandle>; 0];
+    type Additions = NoHeaders;
+    type Waiting<H: Copy + std::fmt::Debug> = [Option<H>; 0];
 
     fn route(&self, dst: Ipv6Addr) -> Option<Learnt> {
         let via = |n| Some(NextHop::Link(Address::Short(n)));

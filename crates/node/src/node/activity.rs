@@ -7,8 +7,8 @@
 use super::Node;
 use crate::discovery::Discovery;
 use crate::profile::Profile;
-use crate::routing::Routing;
 use kinglet_net as net;
+use kinglet_routing::Routing;
 use kinglet_time::{Instant, earliest};
 
 /// State of the record.

@@ -1,11 +1,10 @@
 //! The announcement of addresses and contexts by a border router of a mesh.
 
 use super::Node;
-use crate::meshed::Meshed;
 use crate::profile::Profile;
 use core::net::Ipv6Addr;
-use kinglet_mesh as mesh;
-use kinglet_net::{self as net, TableFull};
+use kinglet_mesh::{self as mesh, Meshed, UnfitData};
+use kinglet_net as net;
 use kinglet_time::Instant;
 use kinglet_wire::sixlowpan::Context;
 
@@ -20,7 +19,7 @@ impl<P: Profile + mesh::Sizes + net::Sizes<Routing = Meshed<P>>> Node<P> {
         now: Instant,
         prefix: Ipv6Addr,
         contexts: &[(u8, Context)],
-    ) -> Result<(), TableFull> {
+    ) -> Result<(), UnfitData> {
         self.routing_mut().announce(now, prefix, contexts)?;
         self.follow_routing(now);
         Ok(())

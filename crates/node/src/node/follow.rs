@@ -3,11 +3,11 @@
 use super::{Node, SendRings};
 use crate::discovery::{Discovery, Resolved};
 use crate::profile::Profile;
-use crate::routing::{Change, MAX_ICMPV6, MAX_MESSAGE, Routing};
 use kinglet_mac as mac;
 use kinglet_mem::Array;
 use kinglet_nd::Configured;
 use kinglet_net::{self as net, InterfaceAddress, Queued};
+use kinglet_routing::{Change, MAX_ICMPV6, MAX_MESSAGE, Routing};
 use kinglet_time::Instant;
 use kinglet_wire::ieee802154::Address;
 use kinglet_wire::ipv6::protocol;
@@ -58,7 +58,7 @@ impl<P: Profile> Node<P> {
     ) {
         self.net.hear_icmpv6(*from, message, |routing, discovery, message, own| {
             let kind = message.octets.first();
-            if kind.is_some_and(|kind| <P::Routing as net::Routing>::ICMPV6.contains(kind)) {
+            if kind.is_some_and(|kind| P::Routing::ICMPV6.contains(kind)) {
                 routing.handle_icmpv6(now, rssi_dbm, message);
             } else {
                 discovery.handle_icmpv6(now, message, own);
@@ -184,7 +184,7 @@ impl<P: Profile> Node<P> {
                 Change::Address(_) | Change::NoAddress(_) | Change::Context { .. } => {}
             }
         }
-        if !<P::Routing as net::Routing>::ICMPV6.is_empty() {
+        if !P::Routing::ICMPV6.is_empty() {
             self.send_icmpv6(now);
         }
         let mut buf = [0; MAX_MESSAGE];

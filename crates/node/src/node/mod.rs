@@ -20,7 +20,6 @@ use crate::discovery::Discovery;
 use crate::peer::AddressPair;
 use crate::polling::Poller;
 use crate::profile::Profile;
-use crate::routing::{Each, EachRelation, Routing};
 use activity::Activity;
 use core::cell::Cell;
 use core::net::Ipv6Addr;
@@ -29,6 +28,7 @@ use kinglet_mem::Array;
 use kinglet_net::{self as net, Body, BodySource, Delivery, FrameIn, FrameLimits, Net};
 use kinglet_net::{Outgoing, PacketHandle, TableFull};
 use kinglet_radio::{Capabilities, Command, Event, Filter};
+use kinglet_routing::{Each, EachRelation, Routing};
 use kinglet_tcp::{self as tcp, Endpoint, PayloadRef};
 use kinglet_time::{Duration, Instant};
 use kinglet_wire::Ecn;
@@ -131,17 +131,16 @@ impl<P: Profile> Node<P> {
     pub(crate) const HAS_CHILDREN: bool = <P::DeliveryMethod as mac::DeliveryMethod>::ANY;
 
     /// True if routing discovers routes when packets need them.
-    pub(crate) const DISCOVERS: bool =
-        <<P::Routing as net::Routing>::Waiting as Array<Option<PacketHandle>>>::LEN > 0;
+    pub(crate) const DISCOVERS: bool = <P::Routing as Routing>::Waiting::<PacketHandle>::LEN > 0;
 
     /// True if a layer processes ICMPv6 messages of types that the network layer only carries.
-    const HEARS_ICMPV6: bool = <P::Discovery as net::Discovery>::PRESENT
-        || !<P::Routing as net::Routing>::ICMPV6.is_empty();
+    const HEARS_ICMPV6: bool =
+        <P::Discovery as net::Discovery>::PRESENT || !P::Routing::ICMPV6.is_empty();
 
     /// Returns a node with empty tables for a radio with these capabilities. Addresses, routes and
     /// 6LoWPAN contexts are added through [`Node::interface`]. No routes are learnt.
     pub const fn new(config: Config<mac::KeyOf<P>>, radio: Capabilities) -> Self {
-        Node::with_routing(config, net::Routing::NONE, radio)
+        Node::with_routing(config, Routing::NONE, radio)
     }
 
     /// The same, and `routing` learns routes, such as a [`Meshed`](crate::Meshed).

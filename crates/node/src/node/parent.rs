@@ -3,10 +3,10 @@
 use super::Node;
 use crate::discovery::Discovery;
 use crate::profile::Profile;
-use crate::routing::Routing;
 use core::net::Ipv6Addr;
 use kinglet_mac::DataRequestOutcome;
 use kinglet_net::{NextHop, Route, TableFull};
+use kinglet_routing::Routing;
 use kinglet_time::{Expected, Instant};
 use kinglet_wire::ieee802154::Address;
 

@@ -3,7 +3,8 @@
 use super::Node;
 use crate::profile::Profile;
 use core::net::Ipv6Addr;
-use kinglet_net::{Routing as _, best_frames, mss_for_frames, path_header_len};
+use kinglet_net::{best_frames, mss_for_frames, path_header_len};
+use kinglet_routing::Routing;
 use kinglet_tcp::{ConnectionConfig, Handle, SegmentLoss};
 
 /// Octets of the TCP header without options (RFC 9293 §3.1).

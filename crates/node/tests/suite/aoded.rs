@@ -8,7 +8,7 @@ use kinglet::tcp::{ConnectionConfig, Handle, ListenConfig};
 use kinglet::time::{Duration, Instant};
 use kinglet::wire::aodv::{RerrWriter, Rrep, Rreq, Unreachable};
 use kinglet::wire::ieee802154::Frame;
-use kinglet::{Aoded, Config, MESH_PORT, Node, StreamConnectError, mac, net};
+use kinglet::{Aoded, Config, Node, StreamConnectError, mac, net, routing};
 use kinglet_radio::Ack;
 use kinglet_testkit::contract::{Subject, check};
 use rand_core::Rng;
@@ -94,7 +94,7 @@ fn some_message(random: &mut Pcg32) -> Vec<u8> {
 /// Returns a datagram, with hop limit 255 if it is from a neighbour.
 fn packet(from: u16, (to, port): (core::net::Ipv6Addr, u16), data: &[u8]) -> Vec<u8> {
     match port {
-        MESH_PORT => datagram(local(from), to, 255, port, data),
+        routing::PORT => datagram(local(from), to, 255, port, data),
         _ => datagram(global(from), to, 9, port, data),
     }
 }
@@ -117,7 +117,11 @@ impl Subject for Device {
         let role = if seed.is_multiple_of(4) { Role::BorderRouter } else { Role::Router };
         let change = |config: &mut Config| config.mac.retry_delay_max = Duration::ZERO;
         let routing = |config: &Config| {
-            Aoded::new(config, aodv::AodvConfig { role, ..aodv::AodvConfig::OFF }, global(0))
+            Aoded::new(
+                config.identity(),
+                aodv::AodvConfig { role, ..aodv::AodvConfig::OFF },
+                global(0),
+            )
         };
         let mut node = node_routed::<Discoverer>(1, 1, 1, usual(), change, routing);
         let socket = node.datagrams().bind(7).unwrap();
@@ -152,7 +156,7 @@ impl Subject for Device {
             }
             4 | 5 => {
                 let message = some_message(random);
-                self.hear(now, from, c, &packet(from, (local(1), MESH_PORT), &message));
+                self.hear(now, from, c, &packet(from, (local(1), routing::PORT), &message));
                 format!("{message:02x?} from {from}")
             }
             _ => {

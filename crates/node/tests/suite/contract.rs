@@ -11,7 +11,7 @@ use kinglet::time::{Duration, Instant};
 use kinglet::wire::ieee802154::{Address, Frame, FrameType, PanId, Repr, Version};
 use kinglet::wire::ipv6::{Header, protocol};
 use kinglet::wire::{checksum, tcp, udp};
-use kinglet::{BorderRouter, Config, MESH_PORT, Meshed, Node, Polling, mac};
+use kinglet::{BorderRouter, Config, Meshed, Node, Polling, mac, routing};
 use kinglet_testkit::contract::{Subject, check};
 use rand_core::{Rng, SeedableRng};
 use rand_pcg::Pcg32;
@@ -106,7 +106,7 @@ fn mesh_packet(random: &mut Pcg32) -> Vec<u8> {
         Header { traffic_class, flow_label, payload_len, next_header, hop_limit, src, dst };
     let mut packet = vec![0; 48];
     header.emit(&mut packet).unwrap();
-    let (port, length) = (MESH_PORT, payload_len);
+    let (port, length) = (routing::PORT, payload_len);
     let upper = udp::Header { src_port: port, dst_port: port, length, checksum: 0 };
     upper.emit(&mut packet[40..]).unwrap();
     packet.extend(data);
@@ -290,7 +290,11 @@ impl<const KIND: u8> Subject for Device<KIND> {
         let routing = |config: &Config| {
             let roles = [Role::Router, Role::Leaf, Role::BorderRouter];
             let role = if KIND == MESH { roles[seed as usize % 3] } else { Role::Off };
-            Counting(Meshed::new(config, mesh::MeshConfig::new(1, role, seed), global(0)))
+            Counting(Meshed::new(
+                config.identity(),
+                mesh::MeshConfig::new(1, role, seed),
+                global(0),
+            ))
         };
         let mut node = node_routed::<Counted>(1, 1, 9, capabilities, change, routing);
         let prefix = core::net::Ipv6Addr::UNSPECIFIED;

@@ -57,7 +57,7 @@ fn contiki() -> Parent {
 /// A router without neighbours.
 fn relay() -> Link<Relay> {
     let config = config(1, 1);
-    let routing = Rpled::new(&config, rpl::RplConfig::new(Role::Router, 0, 0));
+    let routing = Rpled::new(config.identity(), rpl::RplConfig::new(Role::Router, 0, 0));
     let node = Node::with_layers(config, routing, Discovery::NONE, usual());
     Link::new(Box::new(node), Address::Short(1), PARENT, &[NEAR, ALL])
 }

@@ -3,11 +3,11 @@
 
 use crate::common::*;
 use crate::stranger::{Link, checksum, link_option};
-use kinglet::net::{Discard, ExtendedIphc, NextHop, Route, Routing as _};
+use kinglet::net::{Discard, ExtendedIphc, NextHop, Route};
 use kinglet::rpl::{self, Role};
 use kinglet::time::{Duration, Instant};
 use kinglet::wire::ieee802154::Address;
-use kinglet::{Discovered, Node, Rpled, nd};
+use kinglet::{Discovered, Node, Routing as _, Rpled, nd};
 use kinglet_testkit::contract::{Subject, laws};
 use rand_core::Rng;
 use rand_pcg::Pcg32;
@@ -108,7 +108,7 @@ fn attached(mode: u8) -> Link<Router> {
     );
     let discovery = Discovered::with(nd::NdConfig { autoconfigures: true, ..nd });
     let rpl = rpl::RplConfig { acknowledged: false, ..rpl::RplConfig::new(Role::Router, 0, 0) };
-    let routing = Rpled::new(&config, rpl);
+    let routing = Rpled::new(config.identity(), rpl);
     let mut node: Box<Node<Router>> =
         Box::new(Node::with_layers(config.unsecured(), routing, discovery, usual()));
     let everything = Route { prefix: ip("2001:db8:77::"), prefix_len: 48, via: NextHop::Host };

@@ -2,11 +2,12 @@
 
 use crate::common::*;
 use core::net::Ipv6Addr;
-use kinglet::net::{self, Icmpv6In, Icmpv6Out, Learnt};
+use kinglet::routing::{Icmpv6In, Icmpv6Out, Learnt, MAX_ICMPV6, NoHeaders};
 use kinglet::time::{Duration, Instant};
 use kinglet::wire::ieee802154::Address;
 use kinglet::wire::ipv6::Header;
-use kinglet::{Change, MAX_ICMPV6, MAX_MESSAGE, Message, Node, Routing, mac};
+use kinglet::{Node, Routing, mac};
+use std::fmt::Debug;
 
 const GROUP: Ipv6Addr = Ipv6Addr::new(0xFF02, 0, 0, 0, 0, 0, 0, 0x1A);
 
@@ -16,36 +17,23 @@ struct Greeting {
     heard: Vec<(Address, Header, Vec<u8>)>,
 }
 
-impl net::Routing for Greeting {
+impl Routing for Greeting {
     const NONE: Self = Greeting { to: None, heard: Vec::new() };
-    const PORT: Option<u16> = None;
     const ICMPV6: &'static [u8] = &[155];
     const GROUP: Option<Ipv6Addr> = Some(GROUP);
-    type Head = net::PlainHead;
-    type Waiting = [Option<net::PacketHandle>; 0];
+    type Additions = NoHeaders;
+    type Waiting<H: Copy + Debug> = [Option<H>; 0];
 
-    fn route(&self, _: Ipv6Addr) -> Option<Learnt> {
-        None
-    }
-}
-
-impl Routing for Greeting {
     fn is_on(&self) -> bool {
         true
     }
 
-    fn listens(&self) -> bool {
-        true
+    fn route(&self, _: Ipv6Addr) -> Option<Learnt> {
+        None
     }
 
-    fn handle_heard(&mut self, _: Instant, _: u16, _: i8, _: u8) {}
-
-    fn handle_sent(&mut self, _: Instant, _: Address, _: u8, _: bool) {}
-
-    fn handle_message(&mut self, _: Instant, _: u16, _: i8, _: &[u8]) {}
-
-    fn poll_message(&mut self, _: Instant, _: &mut [u8; MAX_MESSAGE]) -> Option<Message> {
-        None
+    fn listens(&self) -> bool {
+        true
     }
 
     fn handle_icmpv6(&mut self, _: Instant, _: i8, message: Icmpv6In<'_>) {
@@ -61,16 +49,6 @@ impl Routing for Greeting {
         buf[..8].copy_from_slice(&[155, 1, 0, 0, 5, 6, 7, 8]);
         self.to.take()
     }
-
-    fn poll_change(&mut self) -> Option<Change> {
-        None
-    }
-
-    fn deadline(&self) -> Option<Instant> {
-        None
-    }
-
-    fn handle_deadline(&mut self, _: Instant) {}
 }
 
 kinglet::profile! {

@@ -2,8 +2,8 @@
 
 use crate::common::*;
 use core::net::Ipv6Addr;
-use kinglet::mesh::{self, Role};
-use kinglet::net::{InterfaceAddress, TableFull};
+use kinglet::mesh::{self, Role, UnfitData};
+use kinglet::net::InterfaceAddress;
 use kinglet::tcp::{ConnectionConfig, ListenConfig, State};
 use kinglet::time::{Duration, Instant};
 use kinglet::wire::sixlowpan::Context;
@@ -19,7 +19,7 @@ fn bare(n: u16, role: Role) -> Box<Node<Router>> {
     let mut config = config(n, 1);
     config.mac.rx_on_when_idle = role != Role::Leaf;
     let mesh = mesh::MeshConfig { role, ..mesh::MeshConfig::OFF };
-    let mesh = Meshed::new(&config, mesh, Ipv6Addr::UNSPECIFIED);
+    let mesh = Meshed::new(config.identity(), mesh, Ipv6Addr::UNSPECIFIED);
     Box::new(Node::with_routing(config, mesh, usual()))
 }
 
@@ -109,9 +109,9 @@ fn an_address_that_is_configured_stays_and_data_that_do_not_fit_are_refused() {
     world.nodes[1].interface().add_address(own).unwrap();
     let now = world.now;
     let many = [(1, sixty_four(HOST)); 5];
-    assert_eq!(world.nodes[0].announce(now, PREFIX, &many), Err(TableFull));
+    assert_eq!(world.nodes[0].announce(now, PREFIX, &many), Err(UnfitData));
     let none = Context { prefix: HOST, len: 129 };
-    assert_eq!(world.nodes[0].announce(now, PREFIX, &[(1, none)]), Err(TableFull));
+    assert_eq!(world.nodes[0].announce(now, PREFIX, &[(1, none)]), Err(UnfitData));
     world.nodes[0].announce(now, PREFIX, &many[..4]).unwrap();
     let both = |_: Instant, nodes: &mut [Box<Node<Router>>]| has(&nodes[1], global(2));
     assert!(world.run(Duration::from_secs(60), both));

@@ -40,7 +40,7 @@ fn expected(line: &Link<Relay>, (_, address): (Address, &str)) -> u16 {
 fn the_expected_transmissions_of_a_link_follow_the_level_of_its_frames() {
     for (first, second) in [(SHORT, EXTENDED), (EXTENDED, SHORT)] {
         let config = config(1, 1);
-        let routing = Rpled::new(&config, rpl::RplConfig::new(Role::Router, 0, 0));
+        let routing = Rpled::new(config.identity(), rpl::RplConfig::new(Role::Router, 0, 0));
         let node = Node::with_layers(config, routing, kinglet::net::Discovery::NONE, usual());
         let mut line = Link::new(Box::new(node), Address::Short(1), first.0, &[]);
         // At 40 dB above the noise one transmission is enough; at 5 dB above it four are needed.

@@ -62,7 +62,7 @@ fn gateway(mode: Mode) -> Link<Gateway> {
     );
     let discovery = Discovered::serving(message, role);
     let rpl = rpl::RplConfig::new(Role::Root(rpl::Root::new(ip(ROOT), mode)), 0, 0);
-    let routing = Rpled::new(&config, rpl);
+    let routing = Rpled::new(config.identity(), rpl);
     let mut node: Box<Node<Gateway>> =
         Box::new(Node::with_layers(config.unsecured(), routing, discovery, usual()));
     let mut interface = node.interface();

@@ -24,6 +24,6 @@ fn main() -> ! {
     let node = singleton!(: Place<Echo> = Place::uninit());
     let config = place::unsecured();
     let aodv = aodv::AodvConfig { role: Role::Router, ..aodv::AodvConfig::OFF };
-    let aodv = Aoded::new(&config, aodv, place::PREFIX);
+    let aodv = Aoded::new(config.identity(), aodv, place::PREFIX);
     echo::run(node, config, aodv, ListenConfig::default())
 }

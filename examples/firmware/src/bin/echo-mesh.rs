@@ -17,6 +17,6 @@ fn main() -> ! {
     let node = singleton!(: Place<Echo> = Place::uninit());
     let config = place::unsecured();
     let mesh = mesh::MeshConfig { role: Role::Leaf, ..mesh::MeshConfig::OFF };
-    let mesh = Meshed::new(&config, mesh, place::PREFIX);
+    let mesh = Meshed::new(config.identity(), mesh, place::PREFIX);
     echo::run(node, config, mesh, ListenConfig::default())
 }

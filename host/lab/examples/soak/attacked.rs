@@ -7,7 +7,7 @@
 use kinglet::radio::{Access, Channel, Command, CsmaParams, Event, Start};
 use kinglet::rpl::Mode;
 use kinglet::time::{Duration, Instant};
-use kinglet::{MESH_PORT, Node};
+use kinglet::{Node, routing};
 use kinglet_lab::apps::bulk::{BulkSender, BulkSink};
 use kinglet_lab::apps::http_client::HttpClient;
 use kinglet_lab::apps::sense::ReadingSink;
@@ -197,7 +197,7 @@ impl Plan {
             nodes: (0..nodes).map(|node| scenario.addressing().address(node)).collect(),
             host: scenario.prefix.host(),
             ports: flows.map(|(place, flow)| flow.receiver_port(place)).chain([80]).collect(),
-            routing_port: MESH_PORT,
+            routing_port: routing::PORT,
             pan_id: scenario.mac.pan_id.0,
             shorts: (0..nodes).map(|node| scenario.addressing().short(node)).collect(),
         }

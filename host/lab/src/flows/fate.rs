@@ -4,7 +4,7 @@ use crate::build::Stations;
 use crate::run::{Death, FlowResult, Reason, State};
 use crate::scenario::{Listening, NodeId, Role, Scenario};
 use crate::tree::NextHops;
-use kinglet::net::Routing as _;
+use kinglet::Routing as _;
 use kinglet::tcp::ConnectionError;
 use std::collections::BTreeSet;
 

@@ -1,7 +1,7 @@
 //! Losses of the relations of nodes in a network: parents, DODAGs, registrations, children,
 //! neighbours.
 
-use crate::scenario::{NodeId, Routing, Scenario};
+use crate::scenario::{NodeId, Scenario};
 use kinglet::time::{Duration, Instant};
 use kinglet_sim::trace::{Loss, Losses};
 use kinglet_sim::{Device, World};
@@ -37,7 +37,7 @@ pub struct Watch {
 impl Watch {
     /// Creates the state for a network of `scenario`; `None` if its nodes keep no relations.
     pub fn new(scenario: &Scenario) -> Option<Self> {
-        let routed = matches!(scenario.routing, Routing::Mesh | Routing::Rpl);
+        let routed = scenario.routing.facts().is_some_and(|facts| facts.keeps_relations);
         let nodes = vec![None; scenario.nodes.len()];
         let discovers = scenario.discovery || scenario.registration;
         (routed || discovers).then_some(Watch { nodes, next: Instant::ZERO })

@@ -14,7 +14,8 @@ use super::{
 use crate::apps::bulk::BulkSender;
 use crate::build::{Ends, NODE_BYTES, Network, network_of_life, payload_of};
 use crate::flows::{self, Need};
-use crate::profile::{BUFFER, CHILDREN, MESH_LEAVES, MESH_ROUTERS, ROUTES, RPL_TARGETS};
+use crate::profile::{BUFFER, CHILDREN, ROUTES};
+use crate::protocols::{MESH_LEAVES, MESH_ROUTERS, RPL_TARGETS};
 use crate::scenario::{Fault, FlowKind, NodeId, Role, Routing, Scenario};
 use crate::tree::{NextHops, Sampler, links};
 use kinglet::mesh::UNREACHABLE;

@@ -1,7 +1,7 @@
 //! Addresses of the nodes of a network: link-layer addresses, and the IPv6 addresses that follow
 //! from them.
 
-use super::{NodeId, Prefix, Role, Routing, Scenario};
+use super::{NodeId, Prefix, Role, Scenario};
 use core::net::Ipv6Addr;
 use kinglet::wire::ieee802154::Address;
 use kinglet::wire::sixlowpan::derived_iid;
@@ -94,13 +94,13 @@ impl Scenario {
         if self.link_addresses != LinkAddresses::Extended {
             return None;
         }
-        let why = match self.routing {
-            Routing::Mesh => "messages of the mesh have short addresses",
-            Routing::Aodv => "messages of AODV have short addresses",
-            _ if self.nodes.iter().any(|place| place.role == Role::Leaf) => {
-                "a parent knows its leaves by short addresses"
+        let by_short = self.routing.facts().filter(|facts| facts.by_short);
+        let why = match by_short {
+            Some(facts) => format!("messages of {} have short addresses", facts.label),
+            None if self.nodes.iter().any(|place| place.role == Role::Leaf) => {
+                "a parent knows its leaves by short addresses".to_owned()
             }
-            _ => return None,
+            None => return None,
         };
         Some(format!("{why}; give addresses = \"short\", or static routes or RPL without leaves"))
     }

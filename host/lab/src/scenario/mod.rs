@@ -40,6 +40,7 @@ pub use topology::{Route, connected};
 pub use tunnel::Tunnel;
 
 use crate::backoff::EitherBackoff;
+pub use crate::protocols::Routing;
 use kinglet::aodv;
 use kinglet::rpl::{Mode, Sequence};
 use kinglet::wire::sixlowpan::Context;
@@ -353,7 +354,7 @@ impl Scenario {
     pub fn routes(&self) -> Vec<Route> {
         match self.routing {
             Routing::Static => self.given_routes.clone().unwrap_or_else(|| topology::routes(self)),
-            Routing::Mesh | Routing::Rpl | Routing::Aodv => Vec::new(),
+            _ => Vec::new(),
         }
     }
 
@@ -368,7 +369,7 @@ impl Scenario {
         match self.routing {
             Routing::Static if self.given_routes.is_some() => topology::missing_routes(self),
             Routing::Static => topology::missing_paths(self),
-            Routing::Mesh | Routing::Rpl | Routing::Aodv => Vec::new(),
+            _ => Vec::new(),
         }
     }
 
@@ -607,19 +608,6 @@ impl Overlap {
             Overlap::Capture => "capture",
         }
     }
-}
-
-/// Source of routes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Routing {
-    /// Static routes, computed from the links.
-    Static,
-    /// Mesh routing, by the messages between the nodes.
-    Mesh,
-    /// RPL (RFC 6550).
-    Rpl,
-    /// nst-AODV (RFC 3561), which discovers routes when packets need them.
-    Aodv,
 }
 
 /// Treatment of the fragments of a packet for another node in routers.

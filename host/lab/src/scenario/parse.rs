@@ -69,16 +69,17 @@ fn read_scenario(source: Source<'_>) -> Result<Scenario> {
         scenario.faults.push(fault(table, scenario.nodes.len(), scenario.duration_s)?);
     }
     let hosts = scenario.nodes.iter().any(|place| place.role == Role::Host);
-    let inside = matches!(scenario.routing, Routing::Mesh | Routing::Aodv);
-    if hosts && (inside || !scenario.registration) {
+    if hosts && (scenario.routing.by_short() || !scenario.registration) {
         let message =
             "a host needs [net] registration = true, and neither a mesh nor AODV".to_owned();
         return Err(root.error_at("node", message));
     }
     let sleeps = |place: &NodePlace| place.role == Role::Leaf;
-    if scenario.routing == Routing::Aodv && scenario.nodes.iter().any(sleeps) {
-        let message =
-            "AODV has no leaves, as they would miss route requests; make it a router".to_owned();
+    if let Some(facts) = scenario.routing.facts()
+        && let Some(why) = facts.no_leaves
+        && scenario.nodes.iter().any(sleeps)
+    {
+        let message = format!("{} has no leaves, as {why}; make it a router", facts.label);
         return Err(root.error_at("node", message));
     }
     if let Some(message) = scenario.needs_short_addresses() {

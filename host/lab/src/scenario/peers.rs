@@ -42,8 +42,7 @@ impl Scenario {
         }
         // The host is not part of mesh and AODV, and RPL advertises addresses behind a node as its
         // own.
-        let inside = matches!(self.routing, Routing::Mesh | Routing::Aodv);
-        if inside && by_peer.iter().any(|node| *node != self.host()) {
+        if self.routing.by_short() && by_peer.iter().any(|node| *node != self.host()) {
             return Some("peer stacks need `routing = \"static\"` or `\"rpl\"`".to_owned());
         }
         // Their DAOs are sent from a node's address to the root's, which would be those of their

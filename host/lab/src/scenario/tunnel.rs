@@ -51,14 +51,11 @@ impl Scenario {
             return Some(format!("node {node} {what}; give a router"));
         }
         // In both, its node would send messages of its own from the address of the computer.
-        match self.routing {
-            Routing::Mesh | Routing::Aodv => {
-                return Some("needs `routing = \"static\"` or `\"rpl\"`".to_owned());
-            }
-            Routing::Rpl if self.rpl.mode == Mode::NonStoring => {
-                return Some("needs `rpl_mode = \"storing\"`".to_owned());
-            }
-            Routing::Rpl | Routing::Static => {}
+        if self.routing.by_short() {
+            return Some("needs `routing = \"static\"` or `\"rpl\"`".to_owned());
+        }
+        if self.routing == Routing::Rpl && self.rpl.mode == Mode::NonStoring {
+            return Some("needs `rpl_mode = \"storing\"`".to_owned());
         }
         let ends_there = |flow: &&Flow| {
             let (from, to) = flow.kind.ends();

@@ -2,8 +2,8 @@
 //! break.
 
 use crate::forged::{hear, near};
-use kinglet::MESH_PORT;
 use kinglet::aodv::{self, Metric};
+use kinglet::routing::PORT;
 use kinglet::time::{Duration, Instant};
 use kinglet::wire::aodv::{RerrWriter, Rrep, Rreq, Unreachable};
 use kinglet::wire::icmpv6::Kind;
@@ -12,7 +12,7 @@ use kinglet::wire::udp;
 use kinglet_lab::apps::bulk::BulkSink;
 use kinglet_lab::apps::udp::UdpSink;
 use kinglet_lab::build::{Ends, Network, app_at, network};
-use kinglet_lab::profile::LabProfile;
+use kinglet_lab::protocols::Tables;
 use kinglet_lab::run::{Options, RunResult, run};
 use kinglet_lab::scenario::{self, Addressing, Flow, FlowKind, NodeId, Scenario};
 use kinglet_sim::Fault;
@@ -33,7 +33,7 @@ fn bulk(from: NodeId, to: NodeId, bytes: u64) -> Flow {
     Flow::new(5.0, FlowKind::TcpBulk { from, to, bytes, send_buffer, receive_buffer })
 }
 
-fn aodv(network: &Network, node: usize) -> &aodv::Aodv<LabProfile> {
+fn aodv(network: &Network, node: usize) -> &aodv::Aodv<Tables> {
     network.device(node).node().routing().aodv().expect("it routes by AODV")
 }
 
@@ -219,7 +219,7 @@ impl Forger {
             src: near(from),
             dst: near(Addressing::DEFAULT.short(to)),
         };
-        let (src_port, dst_port) = (MESH_PORT, MESH_PORT);
+        let (src_port, dst_port) = (PORT, PORT);
         let mut datagram = vec![0; udp::HEADER_LEN];
         let head = udp::Header { src_port, dst_port, length, checksum: 0 };
         head.emit(&mut datagram).expect("room");

@@ -4,7 +4,7 @@ use kinglet::Polling;
 use kinglet::mesh::Mesh;
 use kinglet::time::{Duration, Instant};
 use kinglet_lab::build::{Network, network};
-use kinglet_lab::profile::LabProfile;
+use kinglet_lab::protocols::Tables;
 use kinglet_lab::run::{Options, run};
 use kinglet_lab::scenario::{Flow, FlowKind, Role, Routing, Scenario};
 use kinglet_sim::Fault as SimFault;
@@ -31,7 +31,7 @@ fn short(node: usize) -> u16 {
     node as u16 + 1
 }
 
-fn mesh(network: &Network, node: usize) -> &Mesh<LabProfile> {
+fn mesh(network: &Network, node: usize) -> &Mesh<Tables> {
     network.device(node).node().routing().mesh().expect("a mesh")
 }
 

@@ -4,7 +4,7 @@ use kinglet::Polling;
 use kinglet::rpl::{self, Mode};
 use kinglet::time::{Duration, Instant};
 use kinglet_lab::build::{Network, network, payload_of};
-use kinglet_lab::profile::LabProfile;
+use kinglet_lab::protocols::Tables;
 use kinglet_lab::run::{FlowResult, Options, run};
 use kinglet_lab::scenario::{Buffer, Flow, FlowKind, Role, Rpl, Scenario};
 use kinglet_peers::Stack;
@@ -22,7 +22,7 @@ fn grid() -> Scenario {
     Scenario::from_toml("rpl.toml", text).expect("a scenario")
 }
 
-fn rpl(network: &Network, node: usize) -> &rpl::Rpl<LabProfile> {
+fn rpl(network: &Network, node: usize) -> &rpl::Rpl<Tables> {
     network.device(node).node().routing().rpl().expect("it routes by RPL")
 }
 

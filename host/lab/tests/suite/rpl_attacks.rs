@@ -10,7 +10,7 @@ use kinglet::wire::ipv6::{Header, protocol};
 use kinglet::wire::rpl::{ALL_NODES, ControlOption, Dao, Dio, Message, Target, Transit, Writer};
 use kinglet_lab::apps::udp::UdpSink;
 use kinglet_lab::build::{Ends, Network, app_at, network};
-use kinglet_lab::profile::LabProfile;
+use kinglet_lab::protocols::Tables;
 use kinglet_lab::scenario::{self, Flow, FlowKind, NodeId, Scenario};
 use kinglet_sim::rng::{Purpose, Stream, stream};
 use std::net::Ipv6Addr;
@@ -43,7 +43,7 @@ fn scenario(mode: Mode, security: bool) -> Scenario {
     scenario
 }
 
-fn rpl(network: &Network, node: NodeId) -> &Rpl<LabProfile> {
+fn rpl(network: &Network, node: NodeId) -> &Rpl<Tables> {
     network.device(node as usize).node().routing().rpl().expect("RPL")
 }
 

@@ -4,7 +4,7 @@ use kinglet::nd::Serving;
 use kinglet::rpl::{self, Mode, NextHop};
 use kinglet::time::{Duration, Instant};
 use kinglet_lab::build::{Network, network};
-use kinglet_lab::profile::LabProfile;
+use kinglet_lab::protocols::Tables;
 use kinglet_lab::run::{Options, run};
 use kinglet_lab::scenario::Scenario;
 use kinglet_sim::Fault;
@@ -33,7 +33,7 @@ fn scenario(mode: Mode, addresses: bool) -> Scenario {
     scenario
 }
 
-fn rpl(network: &Network, node: usize) -> &rpl::Rpl<LabProfile> {
+fn rpl(network: &Network, node: usize) -> &rpl::Rpl<Tables> {
     network.device(node).node().routing().rpl().expect("it routes by RPL")
 }
 

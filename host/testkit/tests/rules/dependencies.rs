@@ -23,6 +23,8 @@ const STORE: &str = "kinglet-store";
 const FLASH: &str = "kinglet-flash";
 /// The timer of mesh and RPL.
 const TRICKLE: &str = "kinglet-trickle";
+/// The interface of routing protocols.
+const ROUTING: &str = "kinglet-routing";
 /// Tests of any crate may use it.
 const TESTKIT: &str = "kinglet-testkit";
 /// The conformance kit of radio drivers, and the models of their chips: for tests of the drivers.
@@ -31,7 +33,7 @@ const CHIPS: &str = "kinglet-chips";
 
 /// Returns the crates of this workspace that `name` may depend on; `None` for an unknown crate.
 fn allowed(name: &str) -> Option<Vec<&'static str>> {
-    let below_node = || [BASE.as_slice(), &LAYERS, &[STORE, FLASH]].concat();
+    let below_node = || [BASE.as_slice(), &LAYERS, &[STORE, FLASH, ROUTING]].concat();
     let below_sim = || [below_node(), vec!["kinglet", "kinglet-apps"]].concat();
     let below_lab = || [below_sim(), vec!["kinglet-sim"]].concat();
     Some(match name {
@@ -39,12 +41,13 @@ fn allowed(name: &str) -> Option<Vec<&'static str>> {
         "kinglet-mem" => vec!["kinglet-octets"],
         "kinglet-random" => vec!["kinglet-time"],
         TRICKLE => vec!["kinglet-random", "kinglet-time"],
+        ROUTING => vec!["kinglet-mem", "kinglet-time", "kinglet-wire"],
         "kinglet-wire" => vec!["kinglet-mem", "kinglet-octets", "kinglet-time"],
         "kinglet-radio" => vec!["kinglet-mem", "kinglet-time"],
         // Its segment scripts drive TCP; the rest of it only uses clocks.
         "kinglet-testkit" => [BASE.as_slice(), &["kinglet-tcp"]].concat(),
-        "kinglet-mesh" => vec!["kinglet-mem", "kinglet-random", "kinglet-time", TRICKLE],
-        "kinglet-rpl" => [BASE.as_slice(), &[TRICKLE]].concat(),
+        "kinglet-mesh" | "kinglet-rpl" => [BASE.as_slice(), &[ROUTING, TRICKLE]].concat(),
+        "kinglet-aodv" | "kinglet-nd" => [BASE.as_slice(), &[ROUTING]].concat(),
         "kinglet-mac" => [BASE.as_slice(), &[RADIO]].concat(),
         FLASH => vec!["kinglet-time"],
         // A driver, for firmware: no layer of the stack depends on it.
@@ -55,8 +58,8 @@ fn allowed(name: &str) -> Option<Vec<&'static str>> {
         KIT => vec![RADIO, "kinglet-random", "kinglet-time"],
         CHIPS => vec![KIT, RADIO, "kinglet-random", "kinglet-time", "kinglet-wire"],
         STORE => vec![FLASH, "kinglet-mem", "kinglet-time"],
-        "kinglet-net" => [BASE.as_slice(), &[STORE, FLASH]].concat(),
-        "kinglet-nd" | "kinglet-tcp" | "kinglet-coap" | "kinglet-aodv" => BASE.to_vec(),
+        "kinglet-net" => [BASE.as_slice(), &[STORE, FLASH, ROUTING]].concat(),
+        "kinglet-tcp" | "kinglet-coap" => BASE.to_vec(),
         "kinglet" => below_node(),
         // It consists of the sockets and the script runner of the testkit.
         "kinglet-packetdrill" => vec!["kinglet-time", TESTKIT],

@@ -6,9 +6,10 @@ use core::net::Ipv6Addr;
 use kinglet_mem::Array;
 use kinglet_net::{
     BodySource, Child, Delivery, Discard, FrameIn, FrameLimits, FrameOut, InterfaceAddress, Iphc,
-    Ipv6Reassembly, Net, NetConfig, NextHop, Parked, Partial, Queued, Rfc4944, Route, Routing,
-    Sizes, Slot, Stale, UdpSocket,
+    Ipv6Reassembly, Net, NetConfig, NextHop, Parked, Partial, Queued, Rfc4944, Route, Sizes, Slot,
+    Stale, UdpSocket,
 };
+use kinglet_routing::Routing;
 use kinglet_time::Instant;
 use kinglet_wire::ieee802154::Address;
 use kinglet_wire::ipv6::Header;

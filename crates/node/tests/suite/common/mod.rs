@@ -62,7 +62,7 @@ pub fn node_with<P: Plan>(
     capabilities: Capabilities,
     change: impl FnOnce(&mut Config),
 ) -> Box<Node<P>> {
-    let none = |_: &Config| kinglet::net::Routing::NONE;
+    let none = |_: &Config| kinglet::Routing::NONE;
     node_routed(n, boot, count, capabilities, change, none)
 }
 

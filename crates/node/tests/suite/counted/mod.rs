@@ -6,14 +6,13 @@
 use core::net::Ipv6Addr;
 use kinglet::mac::{self, DeliveryMethod, SendTiming, TableFull};
 use kinglet::mem::Array;
-use kinglet::net::Learnt;
 use kinglet::radio::{Capabilities, Command};
+use kinglet::routing::{Change, Learnt, MAX_MESSAGE, Message};
 use kinglet::time::Instant;
 use kinglet::wire::ieee802154::{Address, Csl};
-use kinglet::{
-    AddressPair, BorderRouter, Change, MAX_MESSAGE, Message, Routing, net, polling, tcp,
-};
+use kinglet::{AddressPair, BorderRouter, Routing, net, polling, tcp};
 use std::cell::Cell;
+use std::fmt::Debug;
 
 thread_local! {
     static ASKED: Cell<u64> = const { Cell::new(0) };
@@ -101,18 +100,16 @@ impl<T> Counting<T> {
     }
 }
 
-impl<T: net::Routing> net::Routing for Counting<T> {
+impl<T: Routing> Routing for Counting<T> {
     const NONE: Self = Counting(T::NONE);
     const PORT: Option<u16> = T::PORT;
-    type Head = T::Head;
-    type Waiting = T::Waiting;
+    type Additions = T::Additions;
+    type Waiting<H: Copy + Debug> = T::Waiting<H>;
 
     fn route(&self, dst: Ipv6Addr) -> Option<Learnt> {
         self.ask().route(dst)
     }
-}
 
-impl<T: Routing> Routing for Counting<T> {
     fn is_on(&self) -> bool {
         self.ask().is_on()
     }

@@ -1,7 +1,7 @@
 //! Upward and downward routes of a tree, followed from next hop to next hop.
 
 use crate::build::Network;
-use crate::profile::LabProfile;
+use crate::protocols::Tables;
 use crate::scenario::{NodeId, Scenario};
 use kinglet::rpl::{Mode, NextHop, Rpl};
 use std::net::Ipv6Addr;
@@ -16,7 +16,7 @@ pub(super) struct Routes<'a> {
 }
 
 impl Routes<'_> {
-    pub(super) fn rpl(&self, node: NodeId) -> Option<&Rpl<LabProfile>> {
+    pub(super) fn rpl(&self, node: NodeId) -> Option<&Rpl<Tables>> {
         self.world.device(node as usize).node().routing().rpl()
     }
 

@@ -18,14 +18,16 @@ pub(in crate::scenario) const NET: &[Key<Scenario>] = &[
     ),
     Key::<Scenario>::new(
         "routing",
-        choice!(routing;
-            "static" => Routing::Static, "mesh" => Routing::Mesh, "rpl" => Routing::Rpl,
-            "aodv" => Routing::Aodv),
-        "shortest paths, computed before the run; a mesh of up to 1024 routers and 1024 leaves, \
-         whose routers exchange link qualities, with route costs up to 15, and whose leaves \
-         search for a parent unless `parent` names one; RPL with MRHOF for up to 1024 routers, \
-         whose root is the border router, or node 0 if there is none; or nst-AODV with route \
-         discovery on demand, up to 16 hops and no leaves",
+        Value::Choice {
+            names: Routing::NAMES,
+            get: |t| Routing::ALL.iter().position(|routing| *routing == t.routing),
+            set: |t, place| {
+                if let Some(routing) = Routing::ALL.get(place) {
+                    t.routing = *routing;
+                }
+            },
+        },
+        Routing::TEXT,
     ),
     Key::<Scenario>::new(
         "route",

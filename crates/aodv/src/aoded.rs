@@ -1,12 +1,13 @@
 //! nst-AODV as a node's routing.
 
-use crate::config::Config;
-use crate::meshed::MESH_PORT;
-use crate::routing::{Change, Each, MAX_MESSAGE, Message, Routing};
+use crate::config::{AodvConfig, Role, Sizes};
+use crate::engine::{Aodv, Destination};
+use core::fmt::Debug;
 use core::net::Ipv6Addr;
-use kinglet_aodv::{self as aodv, Aodv, Destination, OUTSIDE, Role};
-use kinglet_net::{self as net, Learnt, NextHop};
+use kinglet_routing::{Change, Each, Identity, Learnt, MAX_MESSAGE, Message, NextHop, NoHeaders};
+use kinglet_routing::{PORT, Routing};
 use kinglet_time::{Duration, Instant};
+use kinglet_wire::aodv::OUTSIDE;
 use kinglet_wire::ieee802154::Address;
 use kinglet_wire::ipv6::{is_link_local, same_prefix};
 use kinglet_wire::sixlowpan::link_address_of;
@@ -15,16 +16,16 @@ use kinglet_wire::sixlowpan::link_address_of;
 const PREFIX_LEN: u8 = 64;
 
 /// nst-AODV, the prefix of its addresses, and room for `WAITING` packets that wait for a route.
-pub struct Aoded<S: aodv::Sizes, const WAITING: usize = 4> {
+pub struct Aoded<S: Sizes, const WAITING: usize = 4> {
     aodv: Aodv<S>,
     prefix: Ipv6Addr,
 }
 
-impl<S: aodv::Sizes, const WAITING: usize> Aoded<S, WAITING> {
-    /// Creates AODV for the node with this configuration. Its short address and seed replace those
-    /// in `aodv`. All addresses of the network begin with the first 64 bits of `prefix`.
-    pub const fn new<K>(node: &Config<K>, aodv: aodv::AodvConfig, prefix: Ipv6Addr) -> Self {
-        let aodv = aodv::AodvConfig { short: node.mac.short, seed: node.seed, ..aodv };
+impl<S: Sizes, const WAITING: usize> Aoded<S, WAITING> {
+    /// Creates AODV for a node. Its short address and seed replace those in `aodv`. All addresses
+    /// of the network begin with the first 64 bits of `prefix`.
+    pub const fn new(node: Identity, aodv: AodvConfig, prefix: Ipv6Addr) -> Self {
+        let aodv = AodvConfig { short: node.short, seed: node.seed, ..aodv };
         Aoded { aodv: Aodv::new(aodv), prefix }
     }
 
@@ -51,14 +52,15 @@ impl<S: aodv::Sizes, const WAITING: usize> Aoded<S, WAITING> {
     }
 }
 
-impl<S: aodv::Sizes, const WAITING: usize> net::Routing for Aoded<S, WAITING> {
-    const NONE: Self =
-        Aoded { aodv: Aodv::new(aodv::AodvConfig::OFF), prefix: Ipv6Addr::UNSPECIFIED };
-    /// The port of the mesh. Messages of the two protocols begin with different octets, and a
-    /// network has one routing protocol.
-    const PORT: Option<u16> = Some(MESH_PORT);
-    type Head = net::PlainHead;
-    type Waiting = [Option<net::PacketHandle>; WAITING];
+impl<S: Sizes, const WAITING: usize> Routing for Aoded<S, WAITING> {
+    const NONE: Self = Aoded { aodv: Aodv::new(AodvConfig::OFF), prefix: Ipv6Addr::UNSPECIFIED };
+    const PORT: Option<u16> = Some(PORT);
+    type Additions = NoHeaders;
+    type Waiting<H: Copy + Debug> = [Option<H>; WAITING];
+
+    fn is_on(&self) -> bool {
+        self.aodv.config().role != Role::Off
+    }
 
     fn route(&self, dst: Ipv6Addr) -> Option<Learnt> {
         let name = self.name_of(dst)?;
@@ -98,16 +100,6 @@ impl<S: aodv::Sizes, const WAITING: usize> net::Routing for Aoded<S, WAITING> {
         if let Some(name) = self.name_of(dst) {
             self.aodv.handle_loop(now, name);
         }
-    }
-}
-
-impl<S: aodv::Sizes, const WAITING: usize> Routing for Aoded<S, WAITING> {
-    fn is_on(&self) -> bool {
-        self.aodv.config().role != Role::Off
-    }
-
-    fn listens(&self) -> bool {
-        false
     }
 
     fn set_broadcast_time(&mut self, time: Duration) {

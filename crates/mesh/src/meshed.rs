@@ -1,28 +1,38 @@
 //! The mesh as a node's routing protocol.
 
-use crate::config::Config;
+use crate::change;
+use crate::config::{MeshConfig, Role, Sizes};
+use crate::mesh::{Destination, Mesh};
+use crate::message::MAX_DATA;
 use crate::network_data::{NetworkData, emit};
-use crate::routing::{Change, Each, EachRelation, MAX_MESSAGE, Message, Routing};
-use crate::rpled::near;
+use core::fmt::Debug;
 use core::net::Ipv6Addr;
 use kinglet_mem::Array;
-use kinglet_mesh::{self as mesh, Destination, MAX_DATA, Mesh, Role};
-use kinglet_net::{self as net, Learnt, NextHop, TableFull};
+use kinglet_routing::{Change, Each, EachRelation, Identity, Learnt, Message, NextHop, NoHeaders};
+use kinglet_routing::{MAX_MESSAGE, PORT, Routing, link_local};
 use kinglet_time::Instant;
 use kinglet_wire::ieee802154::Address;
 use kinglet_wire::ipv6::same_prefix;
 use kinglet_wire::sixlowpan::{Context, derived_iid, link_address_of};
 
-/// UDP port of the mesh's messages. It is one of the ports that compress to four bits (RFC 6282,
-/// 4.3.3), not Thread's 19788: the messages are not Thread's.
-pub const MESH_PORT: u16 = 0xF0BF;
+/// Network data that were not announced: they do not fit, or a context cannot exist.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UnfitData;
+
+impl core::fmt::Display for UnfitData {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str("the network data do not fit, or a context cannot exist")
+    }
+}
+
+impl core::error::Error for UnfitData {}
 
 /// A mesh and the prefix of its addresses.
 ///
 /// A border router can [announce](Meshed::announce) the prefix and the 6LoWPAN contexts. Every
 /// other node of the mesh then gets its address and the contexts from the mesh, if its memory plan
-/// has room for them (`network_data` in [`profile!`](crate::profile!)).
-pub struct Meshed<S: mesh::Sizes> {
+/// has room for them ([`Sizes::Data`]).
+pub struct Meshed<S: Sizes> {
     mesh: Mesh<S>,
     prefix: Ipv6Addr,
     /// The address that follows from the network data.
@@ -46,14 +56,14 @@ enum Part {
 /// Bits of the prefix: the rest is the interface identifier, which holds the short address.
 const PREFIX_LEN: u8 = 64;
 
-impl<S: mesh::Sizes> Meshed<S> {
-    /// Creates a mesh for the node with this configuration. Its short address, seed and sleep
-    /// replace those in `mesh`, and whether it awaits network data. All addresses of the mesh begin
+impl<S: Sizes> Meshed<S> {
+    /// Creates a mesh for a node. Its short address, seed and sleep replace those in `mesh`, and
+    /// whether it awaits network data. All addresses of the mesh begin
     /// with the first 64 bits of `prefix`; with `::` they come from the border router.
-    pub const fn new<K>(node: &Config<K>, mesh: mesh::MeshConfig, prefix: Ipv6Addr) -> Self {
-        let (short, sleeps) = (node.mac.short, !node.mac.rx_on_when_idle);
+    pub const fn new(node: Identity, mesh: MeshConfig, prefix: Ipv6Addr) -> Self {
+        let Identity { short, sleeps, seed, .. } = node;
         let awaits_data = prefix.is_unspecified() && S::Data::LEN > 0;
-        let mesh = mesh::MeshConfig { short, sleeps, seed: node.seed, awaits_data, ..mesh };
+        let mesh = MeshConfig { short, sleeps, seed, awaits_data, ..mesh };
         Meshed::of(Mesh::new(mesh), prefix)
     }
 
@@ -63,22 +73,20 @@ impl<S: mesh::Sizes> Meshed<S> {
 
     /// Announces the prefix of all addresses, of which the first 64 bits count, and the contexts
     /// with their identifiers to the whole mesh, this node included. A later call replaces them.
-    /// After [`Node::with_routing`](crate::Node::with_routing) it is
-    /// [`Node::announce`](crate::Node::announce).
     ///
     /// # Errors
-    /// They do not fit into `network_data` of the memory plan, or into a message, which has room
+    /// They do not fit into [`Sizes::Data`] of the memory plan, or into a message, which has room
     /// for six contexts of 64 bits; or there is no such context.
     pub fn announce(
         &mut self,
         now: Instant,
         prefix: Ipv6Addr,
         contexts: &[(u8, Context)],
-    ) -> Result<(), TableFull> {
+    ) -> Result<(), UnfitData> {
         let mut octets = [0; MAX_DATA];
-        let len = emit(prefix, contexts, &mut octets).ok_or(TableFull)?;
+        let len = emit(prefix, contexts, &mut octets).ok_or(UnfitData)?;
         let octets = octets.get(..len).unwrap_or_default();
-        if self.mesh.announce(now, octets) { Ok(()) } else { Err(TableFull) }
+        if self.mesh.announce(now, octets) { Ok(()) } else { Err(UnfitData) }
     }
 
     /// Returns the next change that new network data cause. Malformed data change nothing.
@@ -141,11 +149,12 @@ fn towards(next: Option<u16>) -> Option<NextHop> {
     next.map(|next| NextHop::Link(Address::Short(next)))
 }
 
-impl<S: mesh::Sizes> net::Routing for Meshed<S> {
-    const NONE: Self = Meshed::of(Mesh::new(mesh::MeshConfig::OFF), Ipv6Addr::UNSPECIFIED);
-    const PORT: Option<u16> = Some(MESH_PORT);
-    type Head = net::PlainHead;
-    type Waiting = [Option<net::PacketHandle>; 0];
+impl<S: Sizes> Routing for Meshed<S> {
+    const NONE: Self = Meshed::of(Mesh::new(MeshConfig::OFF), Ipv6Addr::UNSPECIFIED);
+    const PORT: Option<u16> = Some(PORT);
+    const GIVES_ADDRESSES: bool = S::Data::LEN > 0;
+    type Additions = NoHeaders;
+    type Waiting<H: Copy + Debug> = [Option<H>; 0];
 
     fn route(&self, dst: Ipv6Addr) -> Option<Learnt> {
         let role = self.mesh.config().role;
@@ -163,10 +172,6 @@ impl<S: mesh::Sizes> net::Routing for Meshed<S> {
         };
         Some(Learnt { prefix_len: PREFIX_LEN, via })
     }
-}
-
-impl<S: mesh::Sizes> Routing for Meshed<S> {
-    const GIVES_ADDRESSES: bool = S::Data::LEN > 0;
 
     fn is_on(&self) -> bool {
         self.mesh.config().role != Role::Off
@@ -214,7 +219,8 @@ impl<S: mesh::Sizes> Routing for Meshed<S> {
         let children = self.mesh.children().map(|child| ("child", child));
         let neighbours = self.mesh.neighbours().map(|neighbour| ("neighbour", neighbour.short));
         let all = parent.map(|parent| ("parent", parent)).into_iter().chain(children);
-        all.chain(neighbours).for_each(|(what, short)| each(what, near(Address::Short(short))));
+        all.chain(neighbours)
+            .for_each(|(what, short)| each(what, link_local(Address::Short(short))));
     }
 
     fn poll_change(&mut self) -> Option<Change> {
@@ -225,15 +231,15 @@ impl<S: mesh::Sizes> Routing for Meshed<S> {
                 return Some(change);
             }
             return Some(match self.mesh.poll_change()? {
-                mesh::Change::Data => {
+                change::Change::Data => {
                     self.part = Part::FormerAddress;
                     continue;
                 }
-                mesh::Change::ParentChanged(parent) => Change::Parent(parent),
-                mesh::Change::ChildAdded { child, sleeps: true } => Change::Child(child),
+                change::Change::ParentChanged(parent) => Change::Parent(parent),
+                change::Change::ChildAdded { child, sleeps: true } => Change::Child(child),
                 // No packets have to wait for it.
-                mesh::Change::ChildAdded { sleeps: false, .. } => continue,
-                mesh::Change::ChildRemoved(child) => Change::NoChild(child),
+                change::Change::ChildAdded { sleeps: false, .. } => continue,
+                change::Change::ChildRemoved(child) => Change::NoChild(child),
             });
         }
     }

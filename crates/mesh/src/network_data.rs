@@ -8,8 +8,8 @@
 //!
 //! No octets at all mean that there is neither a prefix nor a context.
 
+use crate::message::MAX_DATA;
 use core::net::Ipv6Addr;
-use kinglet_mesh::MAX_DATA;
 use kinglet_wire::sixlowpan::Context;
 
 /// Number of context identifiers (RFC 6282, 3.1.2).

@@ -1,15 +1,18 @@
 //! RPL as a node's routing: its messages are ICMPv6, its neighbours link-local addresses.
 //!
 //! [`Rpl::needs`] decides the headers that a packet needs; this module writes them. A source route
-//! that does not fit into [`net::MAX_ADDED`] octets counts as no route.
+//! that does not fit into [`MAX_ADDED`] octets counts as no route.
 
-use crate::config::Config;
-use crate::routing::{Change, Each, EachRelation, MAX_ICMPV6, MAX_MESSAGE, Message, Routing};
+use crate as rpl;
+use crate::config::{Mode, Role, RplConfig, Sizes};
+use crate::datapath::{Needs, Onward};
+use crate::engine::Rpl;
+use core::fmt::Debug;
 use core::net::Ipv6Addr;
 use core::num::NonZeroU32;
-use kinglet_nd as nd;
-use kinglet_net::{self as net, Added, Icmpv6In, Icmpv6Out, Learnt, MAX_ADDED, NextHop, Origin};
-use kinglet_rpl::{self as rpl, Mode, Needs, Onward, Refusal, Role, Rpl};
+use kinglet_routing::{Added, AddedHeaders, Change, Each, EachRelation, Icmpv6In, Icmpv6Out};
+use kinglet_routing::{Identity, Learnt, MAX_ADDED, MAX_ICMPV6, NextHop, Origin, Refusal};
+use kinglet_routing::{RegisteredHost, Routing, link_local};
 use kinglet_time::{Duration, Instant, earliest};
 use kinglet_wire::ieee802154::Address;
 use kinglet_wire::ipv6::{Header, is_link_local, protocol, same_prefix};
@@ -70,7 +73,7 @@ enum State {
 }
 
 /// RPL among the layers of a node.
-pub struct Rpled<S: rpl::Sizes> {
+pub struct Rpled<S: Sizes> {
     rpl: Rpl<S>,
     /// The sender of the frame being processed.
     from: Address,
@@ -105,23 +108,21 @@ impl Path {
     }
 }
 
-impl<S: rpl::Sizes> Rpled<S> {
-    /// Creates RPL for the node with this configuration. Its identifier is that of the node's link
-    /// address (the short one if there is one) and its seed is the node's; those in `rpl` are
-    /// ignored.
-    pub const fn new<K: Copy>(node: &Config<K>, rpl: rpl::RplConfig) -> Self {
-        let identifier = identifier_of(node.mac.source());
-        let sleeps = !node.mac.rx_on_when_idle;
+impl<S: Sizes> Rpled<S> {
+    /// Creates RPL for a node. Its identifier is that of the node's link address, and its seed is
+    /// the node's; those in `rpl` are ignored.
+    pub const fn new(node: Identity, rpl: RplConfig) -> Self {
+        let identifier = identifier_of(node.link);
         // A sleepy node cannot wait for an acknowledgement of its DAOs.
-        let acknowledged = rpl.acknowledged && !sleeps;
-        let rpl = rpl::RplConfig { identifier, acknowledged, seed: node.seed, ..rpl };
+        let acknowledged = rpl.acknowledged && !node.sleeps;
+        let rpl = RplConfig { identifier, acknowledged, seed: node.seed, ..rpl };
         Rpled::of(Rpl::new(rpl))
     }
 
     /// Handles a received packet with this option.
     fn note_source(&mut self, now: Instant, packet: &Header, information: &PacketInformation) {
         if !information.down {
-            self.rpl.note_source(now, near(self.from), packet.src);
+            self.rpl.note_source(now, link_local(self.from), packet.src);
         }
     }
 
@@ -222,17 +223,12 @@ impl<S: rpl::Sizes> Rpled<S> {
     }
 }
 
-/// Returns the network layer's reason for a packet that RPL refuses.
-const fn discard_of(refusal: Refusal) -> net::Discard {
+/// Returns the reason for a packet that RPL refuses.
+const fn refusal_of(refusal: rpl::Refusal) -> Refusal {
     match refusal {
-        Refusal::NoRoute => net::Discard::NoRoute,
-        Refusal::OtherInstance | Refusal::Loop => net::Discard::Options,
+        rpl::Refusal::NoRoute => Refusal::NoRoute,
+        rpl::Refusal::OtherInstance | rpl::Refusal::Loop => Refusal::Data,
     }
-}
-
-/// Returns the link-local address of the neighbour with a link address.
-pub(crate) fn near(link: Address) -> Ipv6Addr {
-    Ipv6Addr::from_bits(0xFE80 << 112 | u128::from(identifier_of(link)))
 }
 
 /// Returns the interface identifier of a link address.
@@ -243,14 +239,18 @@ const fn identifier_of(link: Address) -> u64 {
     }
 }
 
-impl<S: rpl::Sizes> net::Routing for Rpled<S> {
-    const NONE: Self = Rpled::of(Rpl::new(rpl::RplConfig::OFF));
-    const PORT: Option<u16> = None;
+impl<S: Sizes> Routing for Rpled<S> {
+    const NONE: Self = Rpled::of(Rpl::new(RplConfig::OFF));
     const ICMPV6: &'static [u8] = &[ICMPV6_TYPE];
     const GROUP: Option<Ipv6Addr> = Some(ALL_NODES);
-    const EXTENDS: bool = true;
-    type Head = net::ExtendedHead;
-    type Waiting = [Option<net::PacketHandle>; 0];
+    const WATCHES_QUEUE: bool = true;
+    const GIVES_ADDRESSES: bool = true;
+    type Additions = AddedHeaders;
+    type Waiting<H: Copy + Debug> = [Option<H>; 0];
+
+    fn is_on(&self) -> bool {
+        self.rpl.config().role != Role::Off
+    }
 
     fn route(&self, dst: Ipv6Addr) -> Option<Learnt> {
         if self.rpl.config().role == Role::Off {
@@ -316,31 +316,26 @@ impl<S: rpl::Sizes> net::Routing for Rpled<S> {
         now: Instant,
         packet: &Header,
         option: &mut [u8],
-    ) -> Result<Option<NextHop>, net::Discard> {
-        let information = PacketInformation::read(option).map_err(|_| net::Discard::Options)?;
+    ) -> Result<Option<NextHop>, Refusal> {
+        let information = PacketInformation::read(option).map_err(|_| Refusal::Data)?;
         self.note_source(now, packet, &information);
-        let onward = self.rpl.relay(now, near(self.from), packet.dst, Some(information));
-        let Onward { next_hop, information } = onward.map_err(discard_of)?;
+        let onward = self.rpl.relay(now, link_local(self.from), packet.dst, Some(information));
+        let Onward { next_hop, information } = onward.map_err(refusal_of)?;
         // The option was read from the same octets, so it fits.
         let _ = information.emit(option);
         match next_hop {
             rpl::NextHop::Neighbour(next) => Ok(Some(NextHop::Link(link_address_of(next)))),
             rpl::NextHop::SourceRoute | rpl::NextHop::Outside => Ok(None),
-            rpl::NextHop::Unreachable => Err(net::Discard::NoRoute),
+            rpl::NextHop::Unreachable => Err(Refusal::NoRoute),
         }
     }
 
-    fn follow(
-        &mut self,
-        now: Instant,
-        next: Ipv6Addr,
-        option: &mut [u8],
-    ) -> Result<(), net::Discard> {
+    fn follow(&mut self, now: Instant, next: Ipv6Addr, option: &mut [u8]) -> Result<(), Refusal> {
         if self.rpl.is_silent(now, next) {
-            return Err(net::Discard::NoRoute);
+            return Err(Refusal::NoRoute);
         }
         let Ok(information) = PacketInformation::read(option) else { return Ok(()) };
-        let information = self.rpl.follow(now, information).map_err(discard_of)?;
+        let information = self.rpl.follow(now, information).map_err(refusal_of)?;
         // The option was read from the same octets, so it fits.
         let _ = information.emit(option);
         Ok(())
@@ -390,19 +385,10 @@ impl<S: rpl::Sizes> net::Routing for Rpled<S> {
         };
         outer.saturating_add(route.into())
     }
-}
-
-impl<S: rpl::Sizes> Routing for Rpled<S> {
-    fn is_on(&self) -> bool {
-        self.rpl.config().role != Role::Off
-    }
 
     fn listens(&self) -> bool {
         self.is_leaf() && self.rpl.parent().is_none()
     }
-
-    const GIVES_ADDRESSES: bool = true;
-    const WATCHES_QUEUE: bool = true;
 
     fn handle_queue(&mut self, now: Instant, waiting: usize, room: usize) {
         self.rpl.handle_queue(now, waiting, room);
@@ -411,8 +397,6 @@ impl<S: rpl::Sizes> Routing for Rpled<S> {
     fn announces_sleep(&self) -> bool {
         false
     }
-
-    fn handle_heard(&mut self, _: Instant, _: u16, _: i8, _: u8) {}
 
     fn handle_asked(&mut self, now: Instant, from: u16) {
         if self.is_leaf() || !self.is_on() {
@@ -426,7 +410,7 @@ impl<S: rpl::Sizes> Routing for Rpled<S> {
             }
             let epoch = self.rpl.epoch();
             let is_new = epoch.is_some() && child.informed != epoch;
-            if is_new && self.rpl.inform_neighbour(near(Address::Short(from))) {
+            if is_new && self.rpl.inform_neighbour(link_local(Address::Short(from))) {
                 (child.informed, child.unconfirmed) = (epoch, true);
             }
         } else if let Some(place) = self.children.iter_mut().find(|place| place.is_none()) {
@@ -437,7 +421,7 @@ impl<S: rpl::Sizes> Routing for Rpled<S> {
     }
 
     fn handle_sent(&mut self, now: Instant, to: Address, transmissions: u8, acked: bool) {
-        self.rpl.handle_sent(now, near(to), transmissions, acked);
+        self.rpl.handle_sent(now, link_local(to), transmissions, acked);
         let mut children = self.children.iter_mut().flatten();
         let child = children.find(|child| to == Address::Short(child.short));
         if let Some(child) = child.filter(|child| child.unconfirmed) {
@@ -445,12 +429,6 @@ impl<S: rpl::Sizes> Routing for Rpled<S> {
             child.unconfirmed = false;
             child.informed = child.informed.filter(|_| acked);
         }
-    }
-
-    fn handle_message(&mut self, _: Instant, _: u16, _: i8, _: &[u8]) {}
-
-    fn poll_message(&mut self, _: Instant, _: &mut [u8; MAX_MESSAGE]) -> Option<Message> {
-        None
     }
 
     fn handle_icmpv6(&mut self, now: Instant, rssi_dbm: i8, message: Icmpv6In<'_>) {
@@ -519,10 +497,10 @@ impl<S: rpl::Sizes> Routing for Rpled<S> {
         self.rpl.serves_leaves()
     }
 
-    fn handle_leaf(&mut self, now: Instant, leaf: &nd::Routed) {
-        let nd::Routed { address, link, tid, lifetime } = *leaf;
+    fn handle_leaf(&mut self, now: Instant, leaf: &RegisteredHost) {
+        let RegisteredHost { address, link, tid, lifetime } = *leaf;
         // A host for which there is no room is tried again when it registers again.
-        let _ = self.rpl.handle_leaf(now, address, near(link), tid, lifetime);
+        let _ = self.rpl.handle_leaf(now, address, link_local(link), tid, lifetime);
     }
 
     fn handle_address(&mut self, address: Ipv6Addr) {

@@ -1,0 +1,5 @@
+//! Tests of the example.
+
+mod contract;
+mod network;
+mod rules;
