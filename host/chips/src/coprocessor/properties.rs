@@ -151,9 +151,6 @@ impl Coprocessor {
         if !self.is_enabled {
             return self.send_status(tid, INVALID_STATE, &[]);
         }
-        if self.job.is_some() {
-            return self.note_misuse("a transmission before the end of another one");
-        }
         let fields = || {
             let (len, rest) = value.split_at_checked(2)?;
             let (psdu, meta) = rest.split_at_checked(number(len)?.into())?;
@@ -178,6 +175,10 @@ impl Coprocessor {
         else {
             return self.send_status(tid, PARSE_ERROR, &[]);
         };
+        // Its frame has been copied over the other one by now.
+        if self.job.is_some() {
+            return self.note_misuse("a transmission before the end of another one");
+        }
         if retries > 0 {
             self.note_misuse("a transmission that the coprocessor repeats");
         }

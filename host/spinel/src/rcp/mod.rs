@@ -18,7 +18,7 @@ use kinglet_radio::{
 };
 use kinglet_time::{Duration, Instant, earliest};
 use prepared::Prepared;
-use sending::{Progress, Sending};
+use sending::{Delay, Progress, Sending};
 use settings::{Known, Setting, Wanted};
 use std::collections::VecDeque;
 
@@ -159,6 +159,7 @@ pub struct Rcp {
     mode: Option<Mode>,
     sending: Option<Sending>,
     prepared: Option<Prepared>,
+    delay: Delay,
     /// Events, with the frames of the received ones.
     events: VecDeque<(Event, Vec<u8>)>,
     /// Time of the last of them.
@@ -189,6 +190,7 @@ impl Rcp {
             mode: None,
             sending: None,
             prepared: None,
+            delay: Delay::UNKNOWN,
             events: VecDeque::new(),
             event_at: now,
             has_news: false,
@@ -467,11 +469,12 @@ impl Rcp {
             self.write(now, &message::command(tid, set, Property::STREAM_RAW, &value));
             tid
         });
-        let until = now + self.line_time(self.output.len() + LONGEST) + sending.longest();
+        let since = now + self.line_time(self.output.len());
+        let until = since + self.line_time(LONGEST) + sending.longest(self.delay);
         if sending.is_repeated {
             self.stats.repeated_transmissions += 1;
         }
-        sending.progress = Progress::Written { tid, until, is_alone };
+        sending.progress = Progress::Written { tid, until, since, is_alone };
         if self.known.listens != Some(true) {
             // The radio listens after a transmission, whatever it did before.
             self.known.listens = None;
