@@ -111,9 +111,12 @@ impl Coprocessor {
         }
         for short in value.chunks_exact(2).filter_map(number) {
             if command == 5 {
-                self.sources.remove(&short);
+                // One entry: the same source may be in the list twice.
+                if let Some(at) = self.sources.iter().position(|it| *it == short) {
+                    self.sources.remove(at);
+                }
             } else if self.sources.len() < self.max_sources {
-                self.sources.insert(short);
+                self.sources.push(short);
             } else {
                 return NOMEM;
             }

@@ -405,11 +405,6 @@ impl Rcp {
             }
         };
         let until = self.write(now, &octets) + self.line_time(LONGEST) + ANSWER;
-        if let Some(Sending { progress: Progress::Written { is_alone, .. }, .. }) =
-            &mut self.sending
-        {
-            *is_alone = false;
-        }
         self.asked = Some(Asked { question, tid, until, attempt });
     }
 
@@ -436,8 +431,8 @@ impl Rcp {
         self.sending.as_ref().is_some_and(|sending| sending.tid().is_some())
     }
 
-    /// Returns whether a frame can be sent now: all settings that it needs are confirmed, and the
-    /// command under way would not end its transmission.
+    /// Returns whether a frame can be sent now: no command is under way that it needs or that would
+    /// end its transmission. A setting that is not confirmed is always under way.
     fn can_send(&self) -> bool {
         let asked = self.asked.as_ref().map(|asked| &asked.question);
         let is_clear = match asked {
@@ -445,7 +440,7 @@ impl Rcp {
             Some(Question::Set(setting)) => setting.is_source(),
             Some(Question::Query(_)) => false,
         };
-        self.phase == Phase::Ready && is_clear && self.known.lacks(&self.wanted).is_none()
+        self.phase == Phase::Ready && is_clear
     }
 
     /// Gives the outstanding frame to the coprocessor, if it has not got it.
@@ -459,9 +454,9 @@ impl Rcp {
             return self.report(now, Event::Missed, Vec::new());
         }
         let value = self.value_of(&sending.frame, sending.channel.number(), sending.access);
-        // A report of a damaged command may be about an earlier copy of this one, or about another
-        // command.
-        let mut is_alone = self.asked.is_none() && !sending.is_repeated;
+        // A report of a damaged command may be about an earlier copy of this one, or about a
+        // withdrawn one.
+        let mut is_alone = !sending.is_repeated;
         let tid = self.finish_prepared(&value).unwrap_or_else(|| {
             is_alone &= !self.withdraw_prepared();
             let tid = self.next_tid();

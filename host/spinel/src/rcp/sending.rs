@@ -47,7 +47,7 @@ pub(super) enum Progress {
         until: Instant,
         /// Time at which the line has sent the command.
         since: Instant,
-        /// True while no other command has been under way.
+        /// A report of a damaged command is about this one, if no other is outstanding.
         is_alone: bool,
     },
 }
