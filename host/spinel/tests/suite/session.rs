@@ -243,6 +243,7 @@ fn commands_during_a_transmission_have_other_identifiers() {
         wire.submit(Command::Pending { short: 3, pending: round % 2 == 0 });
         events.extend(wire.run(Duration::from_micros(900)));
     }
+    events.extend(wire.run(Duration::from_millis(300)));
     assert_eq!(events, [(Event::ChannelBusy, Vec::new())]);
     assert_eq!(wire.rcp().stats().repeated_commands, 0);
     assert_eq!(wire.rcp().stats().repeated_transmissions, 0);
@@ -300,4 +301,53 @@ fn a_source_that_may_be_in_the_list_twice_is_removed_for_good() {
     wire.run(Duration::from_millis(50));
     wire.put_request(0x0304);
     assert_eq!(wire.acks_of(Duration::from_millis(20)), [false]);
+}
+
+#[test]
+fn a_damaged_transmission_is_repeated_as_soon_as_it_is_reported() {
+    let mut wire = Wire::listening(1);
+    let begin = wire.board.now();
+    wire.board.cause(Fault::Transfer);
+    wire.submit_frame(Access::Immediate, CHANNEL);
+    let event = wire.finish();
+    assert!(matches!(event, Event::Transmitted { ack: Ack::Received { .. }, .. }), "{event:?}");
+    assert!(wire.board.now() - begin < Duration::from_millis(40), "not after its time limit");
+    assert_eq!(wire.rcp().stats().repeated_transmissions, 1);
+}
+
+/// Returns a wire whose coprocessor has restarted, and has not been able to report it.
+fn restarted_unnoticed() -> Wire {
+    let mut wire = Wire::listening(1);
+    wire.line.borrow_mut().set_faults(LineFaults { lost_permille: 1_000, ..Default::default() });
+    wire.board.cause(Fault::PowerLoss);
+    wire.run(Duration::from_millis(20));
+    wire.line.borrow_mut().set_faults(LineFaults::default());
+    assert!(!wire.line.borrow().is_listening());
+    wire
+}
+
+#[test]
+fn a_restart_that_was_not_reported_is_noticed_by_the_next_command() {
+    let mut wire = restarted_unnoticed();
+    let event = wire.transmit_on(CHANNEL, Access::Immediate);
+    assert!(matches!(event, Event::Transmitted { ack: Ack::Received { .. }, .. }), "{event:?}");
+    wire.run(Duration::from_millis(20));
+    assert!(wire.line.borrow().is_listening());
+    let mut wire = restarted_unnoticed();
+    wire.submit(Command::Pending { short: 3, pending: true });
+    wire.run(Duration::from_millis(50));
+    assert!(wire.line.borrow().is_listening());
+    assert_eq!(wire.rcp().trouble(), None);
+}
+
+#[test]
+fn frames_that_nothing_fetches_are_counted_and_bounded() {
+    let mut wire = Wire::listening(1);
+    for _ in 0..80 {
+        wire.put(&to_us(1));
+        let until = wire.board.now() + Duration::from_millis(4);
+        wire.board.pass(until);
+    }
+    assert_eq!(wire.rcp().stats().overruns, 16);
+    assert_eq!(heard(&wire.run(Duration::from_millis(5))).len(), 64);
 }
