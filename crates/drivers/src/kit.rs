@@ -50,6 +50,8 @@ pub(crate) struct Kit<'b, B: Bench> {
     pub(crate) capabilities: Capabilities,
     answer: Option<Answer>,
     sequence: u8,
+    /// A frame that the radio has been asked to prepare.
+    prepared: Option<(Outgoing, Frame)>,
     /// The last event of a transmission, and the number of received frames.
     pub(crate) last: Option<Event>,
     pub(crate) received: u32,
@@ -64,7 +66,18 @@ impl<'b, B: Bench> Kit<'b, B> {
         let oracle = Oracle::new(auto_ack, setup, lag);
         let random = Random::new(seed, 1);
         let (answer, sequence, last, received, calls) = (None, 0, None, 0, 0);
-        Kit { bench, oracle, random, capabilities, answer, sequence, last, received, calls }
+        Kit {
+            bench,
+            oracle,
+            random,
+            capabilities,
+            answer,
+            sequence,
+            prepared: None,
+            last,
+            received,
+            calls,
+        }
     }
 
     pub(crate) fn has(&self, capability: Capabilities) -> bool {
@@ -143,8 +156,30 @@ impl<'b, B: Bench> Kit<'b, B> {
 
     /// Submits a frame, and returns whether it was accepted.
     pub(crate) fn transmit(&mut self, start: Start, outgoing: Outgoing) -> bool {
-        self.drain_sent();
         let frame = self.frame_to_peer(outgoing);
+        self.transmit_frame(start, outgoing, frame)
+    }
+
+    /// Asks the radio to prepare a frame while another one is outstanding.
+    pub(crate) fn prepare(&mut self, outgoing: Outgoing) {
+        let frame = self.frame_to_peer(outgoing);
+        let Outgoing { access, channel, power_dbm, ack, .. } = outgoing;
+        let command = Command::Transmit { start: Start::Asap, access, channel, power_dbm, ack };
+        let now = self.now();
+        self.bench.radio().prepare(now, command, frame.octets());
+        self.judge_call(now);
+        self.prepared = Some((outgoing, frame));
+    }
+
+    /// Submits the frame that was prepared last, if there is one.
+    pub(crate) fn transmit_prepared(&mut self) {
+        if let Some((outgoing, frame)) = self.prepared.take() {
+            self.transmit_frame(Start::Asap, outgoing, frame);
+        }
+    }
+
+    fn transmit_frame(&mut self, start: Start, outgoing: Outgoing, frame: Frame) -> bool {
+        self.drain_sent();
         let Outgoing { access, channel, power_dbm, ack, .. } = outgoing;
         let now = self.now();
         let command = Command::Transmit { start, access, channel, power_dbm, ack };

@@ -5,7 +5,7 @@ use crate::frame::{Frame, Header, Kind, To};
 use crate::kit::{ACKNOWLEDGED, FILTER, Kit, Outgoing, PEER, RECOVERY};
 use crate::oracle::Heard;
 use crate::rules::Violation;
-use kinglet_radio::{Access, Capabilities, Channel, CsmaParams, Filter, Start};
+use kinglet_radio::{Access, Capabilities, Channel, CsmaParams, Driver, Filter, Start};
 use kinglet_time::Duration;
 
 /// Steps of a scenario.
@@ -127,6 +127,29 @@ impl<B: Bench> Kit<'_, B> {
     }
 
     fn transmit_something(&mut self) {
+        let outgoing = self.random_outgoing();
+        self.transmit(Start::Asap, outgoing);
+        self.prepare_something();
+    }
+
+    /// Lets a radio prepare a frame that is submitted afterwards, or is not.
+    fn prepare_something(&mut self) {
+        if !self.bench.radio().can_prepare() || self.one_in(2) {
+            return;
+        }
+        let outgoing = self.random_outgoing();
+        let pause = self.random.up_to(Duration::from_millis(4));
+        self.run_for(pause);
+        self.prepare(outgoing);
+        if !self.one_in(3) {
+            self.finish();
+        }
+        if !self.one_in(3) {
+            self.transmit_prepared();
+        }
+    }
+
+    fn random_outgoing(&mut self) -> Outgoing {
         if self.oracle.job.is_none() {
             let answer = match self.random.bits(2) {
                 0 => None,
@@ -145,14 +168,13 @@ impl<B: Bench> Kit<'_, B> {
             }),
             _ => Access::Cca,
         };
-        let outgoing = Outgoing {
+        Outgoing {
             access,
             channel: self.random_channel(),
             power_dbm: (self.random.bits(5) as i8).saturating_sub(22),
             ack: self.has(Capabilities::ACK_WAIT) && !self.one_in(3),
             len: self.random_len(),
-        };
-        self.transmit(Start::Asap, outgoing);
+        }
     }
 
     fn change_filter(&mut self) {

@@ -14,7 +14,7 @@ use kinglet_drivers::Fault;
 use kinglet_random::Random;
 use line::{Direction, Receiver};
 use std::cell::RefCell;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
 /// Time in which the radio stack restarts. The source gives none; a processor takes longer.
@@ -114,7 +114,7 @@ pub struct Coprocessor {
     extended: [u8; 8],
     power_dbm: i8,
     matches: bool,
-    sources: BTreeSet<u16>,
+    sources: Vec<u16>,
     max_sources: usize,
     /// Channel to which the radio is tuned; `None` = asleep.
     tuned: Option<u8>,
@@ -151,7 +151,7 @@ impl Coprocessor {
             extended: [0; 8],
             power_dbm: 0,
             matches: false,
-            sources: BTreeSet::new(),
+            sources: Vec::new(),
             max_sources: 10,
             tuned: None,
             reception: Reception::Off,

@@ -111,9 +111,12 @@ impl Coprocessor {
         }
         for short in value.chunks_exact(2).filter_map(number) {
             if command == 5 {
-                self.sources.remove(&short);
+                // One entry: the same source may be in the list twice.
+                if let Some(at) = self.sources.iter().position(|it| *it == short) {
+                    self.sources.remove(at);
+                }
             } else if self.sources.len() < self.max_sources {
-                self.sources.insert(short);
+                self.sources.push(short);
             } else {
                 return NOMEM;
             }
@@ -151,9 +154,6 @@ impl Coprocessor {
         if !self.is_enabled {
             return self.send_status(tid, INVALID_STATE, &[]);
         }
-        if self.job.is_some() {
-            return self.note_misuse("a transmission before the end of another one");
-        }
         let fields = || {
             let (len, rest) = value.split_at_checked(2)?;
             let (psdu, meta) = rest.split_at_checked(number(len)?.into())?;
@@ -178,6 +178,10 @@ impl Coprocessor {
         else {
             return self.send_status(tid, PARSE_ERROR, &[]);
         };
+        // Its frame has been copied over the other one by now.
+        if self.job.is_some() {
+            return self.note_misuse("a transmission before the end of another one");
+        }
         if retries > 0 {
             self.note_misuse("a transmission that the coprocessor repeats");
         }

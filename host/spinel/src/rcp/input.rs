@@ -101,6 +101,9 @@ impl Rcp {
             return;
         };
         if let Some(event) = sending.event(began, outcome) {
+            if let Progress::Written { since, .. } = sending.progress {
+                self.delay.note(now - since);
+            }
             return self.report(now, event, Vec::new());
         }
         sending.repeat(now + PAUSE);

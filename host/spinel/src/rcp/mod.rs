@@ -18,7 +18,7 @@ use kinglet_radio::{
 };
 use kinglet_time::{Duration, Instant, earliest};
 use prepared::Prepared;
-use sending::{Progress, Sending};
+use sending::{Delay, Progress, Sending};
 use settings::{Known, Setting, Wanted};
 use std::collections::VecDeque;
 
@@ -159,6 +159,7 @@ pub struct Rcp {
     mode: Option<Mode>,
     sending: Option<Sending>,
     prepared: Option<Prepared>,
+    delay: Delay,
     /// Events, with the frames of the received ones.
     events: VecDeque<(Event, Vec<u8>)>,
     /// Time of the last of them.
@@ -189,6 +190,7 @@ impl Rcp {
             mode: None,
             sending: None,
             prepared: None,
+            delay: Delay::UNKNOWN,
             events: VecDeque::new(),
             event_at: now,
             has_news: false,
@@ -403,11 +405,6 @@ impl Rcp {
             }
         };
         let until = self.write(now, &octets) + self.line_time(LONGEST) + ANSWER;
-        if let Some(Sending { progress: Progress::Written { is_alone, .. }, .. }) =
-            &mut self.sending
-        {
-            *is_alone = false;
-        }
         self.asked = Some(Asked { question, tid, until, attempt });
     }
 
@@ -434,8 +431,8 @@ impl Rcp {
         self.sending.as_ref().is_some_and(|sending| sending.tid().is_some())
     }
 
-    /// Returns whether a frame can be sent now: all settings that it needs are confirmed, and the
-    /// command under way would not end its transmission.
+    /// Returns whether a frame can be sent now: no command is under way that it needs or that would
+    /// end its transmission. A setting that is not confirmed is always under way.
     fn can_send(&self) -> bool {
         let asked = self.asked.as_ref().map(|asked| &asked.question);
         let is_clear = match asked {
@@ -443,7 +440,7 @@ impl Rcp {
             Some(Question::Set(setting)) => setting.is_source(),
             Some(Question::Query(_)) => false,
         };
-        self.phase == Phase::Ready && is_clear && self.known.lacks(&self.wanted).is_none()
+        self.phase == Phase::Ready && is_clear
     }
 
     /// Gives the outstanding frame to the coprocessor, if it has not got it.
@@ -457,9 +454,9 @@ impl Rcp {
             return self.report(now, Event::Missed, Vec::new());
         }
         let value = self.value_of(&sending.frame, sending.channel.number(), sending.access);
-        // A report of a damaged command may be about an earlier copy of this one, or about another
-        // command.
-        let mut is_alone = self.asked.is_none() && !sending.is_repeated;
+        // A report of a damaged command may be about an earlier copy of this one, or about a
+        // withdrawn one.
+        let mut is_alone = !sending.is_repeated;
         let tid = self.finish_prepared(&value).unwrap_or_else(|| {
             is_alone &= !self.withdraw_prepared();
             let tid = self.next_tid();
@@ -467,11 +464,12 @@ impl Rcp {
             self.write(now, &message::command(tid, set, Property::STREAM_RAW, &value));
             tid
         });
-        let until = now + self.line_time(self.output.len() + LONGEST) + sending.longest();
+        let since = now + self.line_time(self.output.len());
+        let until = since + self.line_time(LONGEST) + sending.longest(self.delay);
         if sending.is_repeated {
             self.stats.repeated_transmissions += 1;
         }
-        sending.progress = Progress::Written { tid, until, is_alone };
+        sending.progress = Progress::Written { tid, until, since, is_alone };
         if self.known.listens != Some(true) {
             // The radio listens after a transmission, whatever it did before.
             self.known.listens = None;

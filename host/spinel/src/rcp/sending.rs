@@ -12,8 +12,29 @@ use kinglet_time::{Duration, Instant};
 /// assessments; the longest acknowledgement timeout of one is OpenThread's in software.
 const LONGEST_BACKOFF: u32 = 32;
 const ACK_TIMEOUT: Duration = Duration::from_millis(16);
-/// Allowance for the coprocessor and for other reports before the result.
-const ALLOWANCE: Duration = Duration::from_millis(100);
+/// Allowance for the delays of the coprocessor and of other reports before the result.
+const ALLOWANCE: core::ops::RangeInclusive<Duration> =
+    Duration::from_millis(5)..=Duration::from_millis(100);
+
+/// The longest recent delay of a result.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Delay(Duration);
+
+impl Delay {
+    /// No result has come yet.
+    pub(super) const UNKNOWN: Delay = Delay(*ALLOWANCE.end());
+
+    /// Notes a result, which came so long after its command.
+    pub(super) fn note(&mut self, delay: Duration) {
+        let forgotten = Duration::from_micros(self.0.as_micros() / 16 * 15);
+        self.0 = forgotten.max(delay);
+    }
+
+    /// Returns the time to add to that of the longest course of a transmission.
+    fn allowance(self) -> Duration {
+        (self.0 * 2).clamp(*ALLOWANCE.start(), *ALLOWANCE.end())
+    }
+}
 
 /// Progress of a transmission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,7 +45,9 @@ pub(super) enum Progress {
     Written {
         tid: Tid,
         until: Instant,
-        /// True while no other command has been under way.
+        /// Time at which the line has sent the command.
+        since: Instant,
+        /// A report of a damaged command is about this one, if no other is outstanding.
         is_alone: bool,
     },
 }
@@ -71,15 +94,15 @@ impl Sending {
         (self.progress, self.is_repeated) = (Progress::Waiting { from }, true);
     }
 
-    /// Returns the longest time from the command to its result.
-    pub(super) fn longest(&self) -> Duration {
+    /// Returns the longest time from the command to its result: after it, either of both was lost.
+    pub(super) fn longest(&self, delay: Delay) -> Duration {
         let assessments = match self.access {
             Access::Immediate | Access::Cca => 0,
             Access::Csma(params) => u32::from(params.max_backoffs) + 1,
         };
         // Before it, a reception ends.
         let air = air_time(MAX_PSDU) + air_time(MAX_PSDU);
-        UNIT_BACKOFF * (LONGEST_BACKOFF * assessments) + air + ACK_TIMEOUT + ALLOWANCE
+        UNIT_BACKOFF * (LONGEST_BACKOFF * assessments) + air + ACK_TIMEOUT + delay.allowance()
     }
 
     /// Returns the event of a result that the coprocessor began to report at `at`; `None` if the

@@ -209,3 +209,145 @@ fn a_schedule_is_missed_and_a_second_transmission_refused() {
     let now = wire.board.now();
     assert!(wire.board.radio().submit(now, command, &to_us(1)).is_ok());
 }
+
+#[test]
+fn a_window_opens_at_its_time_and_closes() {
+    let mut wire = Wire::listening(1);
+    let begin = wire.board.now();
+    let (from, until) = (begin + Duration::from_millis(20), begin + Duration::from_millis(40));
+    let command = Command::Receive { start: Start::At(from), until: Some(until), channel: CHANNEL };
+    wire.submit(command);
+    for listens in [false, true, false] {
+        wire.run(Duration::from_millis(15));
+        assert_eq!(wire.line.borrow().is_listening(), listens);
+    }
+}
+
+#[test]
+fn a_setting_without_an_answer_restarts_the_coprocessor() {
+    let mut wire = Wire::listening(1);
+    wire.line.borrow_mut().set_faults(LineFaults { is_stalled: true, ..LineFaults::default() });
+    wire.submit(Command::Pending { short: 3, pending: true });
+    wire.run(Duration::from_secs(3));
+    assert_eq!(wire.rcp().trouble(), Some(&Trouble::Silent));
+}
+
+#[test]
+fn commands_during_a_transmission_have_other_identifiers() {
+    let mut wire = Wire::listening(1);
+    let (begin, noise) = (wire.board.now(), Duration::from_millis(100));
+    wire.board.disturb(CHANNEL, begin, begin + noise, -50);
+    wire.submit_frame(Access::Csma(Default::default()), CHANNEL);
+    let mut events = Vec::new();
+    for round in 0..40 {
+        wire.submit(Command::Pending { short: 3, pending: round % 2 == 0 });
+        events.extend(wire.run(Duration::from_micros(900)));
+    }
+    events.extend(wire.run(Duration::from_millis(300)));
+    assert_eq!(events, [(Event::ChannelBusy, Vec::new())]);
+    assert_eq!(wire.rcp().stats().repeated_commands, 0);
+    assert_eq!(wire.rcp().stats().repeated_transmissions, 0);
+}
+
+#[test]
+fn a_report_about_another_command_repeats_no_transmission() {
+    let mut wire = Wire::listening(1);
+    let (begin, noise) = (wire.board.now(), Duration::from_millis(100));
+    wire.board.disturb(CHANNEL, begin, begin + noise, -50);
+    wire.submit_frame(Access::Csma(Default::default()), CHANNEL);
+    wire.run(Duration::from_millis(2));
+    wire.board.cause(Fault::Transfer);
+    wire.submit(Command::Pending { short: 3, pending: true });
+    assert_eq!(wire.finish(), Event::ChannelBusy);
+    wire.run(Duration::from_millis(300));
+    assert_eq!((wire.board.misuse(), wire.rcp().stats().repeated_transmissions), (None, 0));
+    assert_eq!(wire.rcp().stats().repeated_commands, 1);
+}
+
+#[test]
+fn a_withdrawn_beginning_that_is_damaged_repeats_no_transmission() {
+    let mut wire = Wire::listening(1);
+    wire.submit_frame(Access::Immediate, CHANNEL);
+    wire.run(Duration::from_micros(600));
+    wire.board.cause(Fault::Transfer);
+    let command = Command::Transmit {
+        start: Start::Asap,
+        access: Access::Immediate,
+        channel: CHANNEL,
+        power_dbm: 0,
+        ack: true,
+    };
+    let now = wire.board.now();
+    wire.board.radio().prepare(now, command, &to_us(9));
+    wire.finish();
+    // The frame that follows is another one, and is still on the air when the report comes.
+    let begin = wire.board.now();
+    wire.board.disturb(CHANNEL, begin, begin + Duration::from_millis(20), -50);
+    wire.submit_frame(Access::Csma(Default::default()), CHANNEL);
+    wire.finish();
+    assert_eq!((wire.board.misuse(), wire.rcp().stats().repeated_transmissions), (None, 0));
+}
+
+#[test]
+fn a_source_that_may_be_in_the_list_twice_is_removed_for_good() {
+    let mut wire = Wire::listening(1);
+    // The answer to the command is lost, so it is repeated.
+    wire.line.borrow_mut().set_faults(LineFaults { lost_permille: 1_000, ..Default::default() });
+    wire.submit(Command::Pending { short: 0x0304, pending: true });
+    wire.run(Duration::from_millis(50));
+    wire.line.borrow_mut().set_faults(LineFaults::default());
+    wire.run(Duration::from_millis(300));
+    wire.submit(Command::Pending { short: 0x0304, pending: false });
+    wire.run(Duration::from_millis(50));
+    wire.put_request(0x0304);
+    assert_eq!(wire.acks_of(Duration::from_millis(20)), [false]);
+}
+
+#[test]
+fn a_damaged_transmission_is_repeated_as_soon_as_it_is_reported() {
+    let mut wire = Wire::listening(1);
+    let begin = wire.board.now();
+    wire.board.cause(Fault::Transfer);
+    wire.submit_frame(Access::Immediate, CHANNEL);
+    let event = wire.finish();
+    assert!(matches!(event, Event::Transmitted { ack: Ack::Received { .. }, .. }), "{event:?}");
+    assert!(wire.board.now() - begin < Duration::from_millis(40), "not after its time limit");
+    assert_eq!(wire.rcp().stats().repeated_transmissions, 1);
+}
+
+/// Returns a wire whose coprocessor has restarted, and has not been able to report it.
+fn restarted_unnoticed() -> Wire {
+    let mut wire = Wire::listening(1);
+    wire.line.borrow_mut().set_faults(LineFaults { lost_permille: 1_000, ..Default::default() });
+    wire.board.cause(Fault::PowerLoss);
+    wire.run(Duration::from_millis(20));
+    wire.line.borrow_mut().set_faults(LineFaults::default());
+    assert!(!wire.line.borrow().is_listening());
+    wire
+}
+
+#[test]
+fn a_restart_that_was_not_reported_is_noticed_by_the_next_command() {
+    let mut wire = restarted_unnoticed();
+    let event = wire.transmit_on(CHANNEL, Access::Immediate);
+    assert!(matches!(event, Event::Transmitted { ack: Ack::Received { .. }, .. }), "{event:?}");
+    wire.run(Duration::from_millis(20));
+    assert!(wire.line.borrow().is_listening());
+    let mut wire = restarted_unnoticed();
+    wire.submit(Command::Pending { short: 3, pending: true });
+    wire.run(Duration::from_millis(50));
+    assert!(wire.line.borrow().is_listening());
+    assert_eq!(wire.rcp().trouble(), None);
+}
+
+#[test]
+fn frames_that_nothing_fetches_are_counted_and_bounded() {
+    let mut wire = Wire::listening(1);
+    for _ in 0..80 {
+        wire.put(&to_us(1));
+        let until = wire.board.now() + Duration::from_millis(4);
+        wire.board.pass(until);
+    }
+    assert_eq!(wire.rcp().stats().overruns, 16);
+    assert_eq!(heard(&wire.run(Duration::from_millis(5))).len(), 64);
+}
