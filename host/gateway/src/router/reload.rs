@@ -114,7 +114,7 @@ impl Reload {
             ("network.eui64 or short", m.link_addresses != n.link_addresses),
             ("network.prefix", m.prefix.mesh() != n.prefix.mesh()),
             ("network.routing", m.routing != n.routing),
-            ("network.rpl_…", m.rpl != n.rpl),
+            ("network.rpl_…", m.routing == n.routing && m.rpl != n.rpl),
             ("network.discovery", m.discovery != n.discovery),
             ("network.contexts", m.contexts != n.contexts),
             ("tun.name", a.tun != b.tun),
