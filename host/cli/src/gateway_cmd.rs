@@ -55,6 +55,10 @@ pub(crate) struct Args {
     /// browser that shows it reloads it every second
     #[arg(long, value_name = "FILE.html", verbatim_doc_comment)]
     map: Option<Output>,
+    /// Keep frame counters over restarts, for the motes
+    /// of --serial, which remember them
+    #[arg(long, value_name = "DIR", verbatim_doc_comment)]
+    state: Option<Output>,
     /// Print one JSON object per line
     #[arg(long)]
     json: bool,
@@ -70,12 +74,13 @@ pub(crate) fn run(args: Args) -> Result<Code, Failure> {
     warn(file, &scenario);
     let pcap = args.pcap.as_ref().map(|pcap| files.captures("--pcap", pcap));
     let map = args.map.as_ref().map(|map| files.writes("--map", map));
+    let state = args.state.as_ref().map(|state| files.directory("--state", state));
     let outputs = files.check()?;
     let path = |slot| outputs.path(slot).to_path_buf();
     let output = if args.json { show::Output::Json } else { show::Output::Text };
-    let (pcap, map) = (pcap.map(path), map.map(path));
+    let (pcap, map, state) = (pcap.map(path), map.map(path), state.map(path));
     let Args { serial, zep, tun, far_tun, prefix, .. } = args;
-    let options = Options { serial, zep, tun, far_tun, prefix, pcap, map, output };
+    let options = Options { serial, zep, tun, far_tun, prefix, pcap, map, state, output };
     ended(kinglet_gateway::run(&scenario, &options))
 }
 

@@ -15,7 +15,7 @@ Examples, from the project's root, in a network namespace that needs no root:
 
 The radio is a UDP link (ZEP) to nodes such as `kinglet node`, or to RIOT's
 dispatcher; host/zep/README.md describes it. examples/router.toml explains each
-setting. Ctrl-C or SIGTERM ends the router.
+setting. Ctrl-C or SIGTERM ends the router; SIGHUP reads the file again.
 
 Exit codes: 0 Ctrl-C or SIGTERM; 2 the command line or the configuration is
 wrong; 3 the TUN device, the radio or a file fails.")]
@@ -50,5 +50,5 @@ pub(crate) fn run(args: &Args) -> Result<Code, Failure> {
         return Ok(Code::Success);
     }
     let output = if args.json { show::Output::Json } else { show::Output::Text };
-    ended(router::run(&settings, output))
+    ended(router::run(file, &settings, output))
 }

@@ -47,6 +47,16 @@ impl Network {
         Network { file: Scratch::new(text.as_bytes()), _nodes: nodes }
     }
 
+    /// Replaces a part of the configuration, and lets the router read it again.
+    fn reload(&self, router: &Gateway, old: &str, new: &str) {
+        let text = std::fs::read_to_string(&self.file.0).unwrap();
+        assert!(text.contains(old), "{text}");
+        std::fs::write(&self.file.0, text.replace(old, new)).unwrap();
+        router.send("HUP");
+        // Two signals at once are one.
+        thread::sleep(Duration::from_millis(300));
+    }
+
     fn start(&self) -> Gateway {
         let router = Gateway::start_as("router", &self.file.0, &[], Stdio::piped());
         let formed = until(LIMIT, || NODES.iter().all(|node| answers(&address(*node))));
@@ -63,6 +73,12 @@ fn ip(words: &str) {
     run(Command::new("ip").args(words.split(' ')));
 }
 
+/// Returns true if the device has this address.
+fn has_address(text: &str) -> bool {
+    let shown = run(Command::new("ip").args(["-6", "address", "show", "dev", "kltest0"])).stdout;
+    String::from_utf8_lossy(&shown).contains(text)
+}
+
 /// Returns true if the device has its MTU, its address and its route.
 fn is_as_configured() -> bool {
     let says = |words: &str| {
@@ -70,7 +86,7 @@ fn is_as_configured() -> bool {
         String::from_utf8_lossy(&output.stdout).into_owned()
     };
     let right = says("link show kltest0").contains("mtu 1280")
-        && says("-6 address show dev kltest0").contains("fd00:5:0:1::1/64")
+        && has_address("fd00:5:0:1::1/64")
         && says("-6 route show dev kltest0").contains("fd00:5::/64");
     if !right {
         thread::sleep(Duration::from_millis(20));
@@ -120,9 +136,18 @@ fn heals() {
         until(LIMIT, || answers(&address(NODES[1])));
     }
     is_complete(NODES[0]);
+    network.reload(&router, "fd00:5:0:1::1", "fd00:5:0:2::7");
+    until(LIMIT, || has_address("fd00:5:0:2::7/64") && !has_address("fd00:5:0:1::1"));
+    until(LIMIT, || answers(&address(NODES[0])));
+    network.reload(&router, "eui64", "eui46");
+    network.reload(&router, "eui46", "channel = 11\neui64");
     let (status, said) = router.signal("TERM");
     assert!(status.success() && said.contains("stopped after"), "{status}: {said}");
+    let file = network.file.0.display();
     for part in [
+        &format!("{file}: changed tun.address\n"),
+        &format!("{file}:4:1: network.eui46: unknown key; did you mean `eui64`?; the former"),
+        &format!("{file}: nothing has changed; needs another start: network.channel\n"),
         "kltest0 had lost its address fd00:5:0:1::1/64; it is added again\n",
         "the route to fd00:5::/64 by kltest0 was lost; it is added again\n",
         "kltest0 had an MTU of 1400; it is 1280 again\n",

@@ -67,6 +67,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         prefix: Prefix::DEFAULT,
         pcap: None,
         map: None,
+        state: None,
         output: Output::Text,
     };
     Ok(run_with(&scenario, &options, everywhere(&scenario))?)

@@ -144,7 +144,7 @@ use kinglet_sim::Hosted;
 use kinglet_sim::pcap::Pcap;
 use kinglet_zep::air::Ends;
 use kinglet_zep::key::KeyError;
-use kinglet_zep::state::StateError;
+use kinglet_zep::state::{Kept, State, StateError};
 use map::Map;
 use network::Mesh;
 use serve::{Here, Signals};
@@ -155,6 +155,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, channel};
 use tokio::net::UnixStream;
+use tokio::sync::mpsc::unbounded_channel;
 use tun::{TunConfig, TunError};
 
 /// Options in addition to the scenario.
@@ -177,6 +178,9 @@ pub struct Options {
     pub pcap: Option<PathBuf>,
     /// File for a page that shows the nodes at their positions, their routes and their load.
     pub map: Option<PathBuf>,
+    /// Directory that keeps frame counters and RPL's version over restarts, for devices outside of
+    /// the simulation that remember them.
+    pub state: Option<PathBuf>,
     /// Output format.
     pub output: Output,
 }
@@ -339,9 +343,28 @@ pub fn run_with(
     if let Some(path) = &options.map {
         map::check(path).map_err(|error| map_error(path, &error))?;
     }
+    let owner = format!("the gateway of {}", scenario.prefix);
+    let state = options.state.as_deref().map(|directory| State::open(directory, &owner));
+    let state = state.transpose().map_err(GatewayError::State)?;
+    let scenario = match &state {
+        Some(state) => after(scenario, state.kept()),
+        None => scenario,
+    };
     let mut mesh = Mesh::with_life(&scenario, new_life(), &options.zep)?;
+    if let Some(state) = state {
+        mesh.keep_in(state).map_err(GatewayError::State)?;
+    }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(serve(&scenario, &mut mesh, options, names, apps))
+}
+
+/// Returns the scenario for a life after the one that has kept this.
+fn after(mut scenario: Scenario, kept: Kept) -> Scenario {
+    if let Some(security) = &mut scenario.mac.security {
+        security.first_counter = kept.frame_counter;
+    }
+    scenario.rpl.sequence = kept.rpl;
+    scenario
 }
 
 /// Refuses a prefix of which this machine has an address; `instead` are settings with another one.
@@ -427,7 +450,9 @@ async fn serve(
     let interval = watchers.screen.interval();
     let stop = async { _ = signals.next().await };
     let watched = (interval, &mut watchers);
-    let stats = here.serve(mesh, far.as_ref(), watched, &notices, stop).await?;
+    // The configuration of its device does not change.
+    let (_, configs) = unbounded_channel();
+    let stats = here.serve(mesh, far.as_ref(), watched, (&notices, configs), stop).await?;
     watchers.screen.summary(mesh, &stats);
     let mut incomplete = Vec::new();
     if let (Some(map), Some(path)) = (watchers.map, &options.map)

@@ -11,6 +11,7 @@ use crate::tun::TunConfig;
 use std::fmt;
 use std::io;
 use std::time::Duration;
+use tokio::sync::mpsc::UnboundedReceiver;
 
 /// Time for further changes before the state is compared: programs change several things at once.
 const SETTLE: Duration = Duration::from_millis(50);
@@ -122,18 +123,39 @@ impl Keeper {
         matches!(self.kernel.device(self.index), Ok(None))
     }
 
-    /// Corrects the device after each change, and reports it, until that is not possible.
-    pub(crate) async fn run(&mut self, mut report: impl FnMut(Event)) -> Lost {
+    /// Corrects the device after each change, and reports it, until that is not possible. A new
+    /// configuration, of the same device, takes the place of the old one.
+    pub(crate) async fn run(
+        &mut self,
+        configs: &mut UnboundedReceiver<TunConfig>,
+        mut report: impl FnMut(&TunConfig, Event),
+    ) -> Lost {
         loop {
-            if let Err(error) = self.changes.next().await {
-                return error.into();
-            }
-            tokio::time::sleep(SETTLE).await;
-            match self.correct() {
-                Ok(events) => events.into_iter().for_each(&mut report),
+            let events = tokio::select! {
+                changed = self.changes.next() => match changed {
+                    Ok(()) => {
+                        tokio::time::sleep(SETTLE).await;
+                        self.correct()
+                    }
+                    Err(error) => Err(error.into()),
+                },
+                Some(config) = configs.recv() => self.change(config),
+            };
+            match events {
+                Ok(events) => events.into_iter().for_each(|event| report(&self.config, event)),
                 Err(lost) => return lost,
             }
         }
+    }
+
+    /// Takes another configuration.
+    fn change(&mut self, config: TunConfig) -> Result<Vec<Event>, Lost> {
+        let old = std::mem::replace(&mut self.config, config);
+        if (old.address, old.prefix_len) != (self.config.address, self.config.prefix_len) {
+            self.kernel.remove_address(self.index, (old.address, old.prefix_len))?;
+        }
+        // What it lacks was not lost.
+        self.correct().map(|_| Vec::new())
     }
 
     /// Compares the device with its configuration and corrects it. Returns what was wrong.

@@ -136,13 +136,19 @@ impl Kernel {
     ///
     /// # Errors
     /// The error of the system.
-    pub(crate) fn add_address(&self, index: u32, (address, len): Prefix) -> io::Result<()> {
-        let mut message = AddressMessage::default();
-        message.header.family = AddressFamily::Inet6;
-        message.header.index = index;
-        message.header.prefix_len = len;
-        message.attributes.push(AddressAttribute::Address(IpAddr::V6(address)));
-        self.add(RouteNetlinkMessage::NewAddress(message))
+    pub(crate) fn add_address(&self, index: u32, own: Prefix) -> io::Result<()> {
+        self.add(RouteNetlinkMessage::NewAddress(address(index, own)))
+    }
+
+    /// Removes an address of a device; one that it does not have is no error.
+    ///
+    /// # Errors
+    /// The error of the system.
+    pub(crate) fn remove_address(&self, index: u32, own: Prefix) -> io::Result<()> {
+        match self.ask(RouteNetlinkMessage::DelAddress(address(index, own)), NLM_F_ACK) {
+            Err(error) if error.kind() != io::ErrorKind::AddrNotAvailable => Err(error),
+            _ => Ok(()),
+        }
     }
 
     /// Adds a route that leads to a device; one that there is already is no error.
@@ -203,6 +209,16 @@ impl Kernel {
             }
         }
     }
+}
+
+/// Returns the message about an address of a device.
+fn address(index: u32, (own, len): Prefix) -> AddressMessage {
+    let mut message = AddressMessage::default();
+    message.header.family = AddressFamily::Inet6;
+    message.header.index = index;
+    message.header.prefix_len = len;
+    message.attributes.push(AddressAttribute::Address(IpAddr::V6(own)));
+    message
 }
 
 /// "No such device" (errno-base.h).

@@ -10,6 +10,7 @@ use core::net::Ipv6Addr;
 use kinglet::Node;
 use kinglet::net::Discard;
 use kinglet::radio::Channel;
+use kinglet::rpl::{Info, Sequence};
 use kinglet::wire::ieee802154::Address;
 use kinglet_lab::apps::coap::CoapServer;
 use kinglet_lab::apps::site::WebServer;
@@ -25,6 +26,7 @@ use kinglet_sim::pcap::Pcap;
 use kinglet_sim::{Hosted, World};
 use kinglet_time::{Duration, Instant, earliest};
 use kinglet_zep::air::Ends;
+use kinglet_zep::state::{Kept, State, StateError};
 use serde::Serialize;
 use std::collections::BTreeSet;
 use std::future::poll_fn;
@@ -114,6 +116,9 @@ impl NodeCounters {
     }
 }
 
+/// Time between two looks at the frame counters: no node sends half a block of them, 8,192 frames,
+/// meanwhile.
+const KEEPING: Duration = Duration::from_secs(1);
 /// Longest time for route discovery before the network is announced, if the nodes discover routes
 /// themselves.
 const FORMING: Duration = Duration::from_secs(120);
@@ -149,6 +154,8 @@ pub struct Mesh {
     ends: Vec<build::Ends>,
     /// Observes the relations of the nodes, if they maintain any.
     watch: Option<Watch>,
+    /// What nodes outside of the simulation remember of these ones, and the time of the next look.
+    state: Option<(State, Instant)>,
 }
 
 impl Mesh {
@@ -220,6 +227,7 @@ impl Mesh {
             watch: Watch::new(&scenario),
             scenario,
             ends,
+            state: None,
         };
         mesh.share(zep)?;
         mesh.form();
@@ -311,6 +319,40 @@ impl Mesh {
             *site = Site::Serial(Box::new(SerialMote::new(line)));
         });
         Ok(())
+    }
+
+    /// Keeps the frame counters and RPL's sequence in `state`, now and every second.
+    ///
+    /// # Errors
+    /// They cannot be kept.
+    pub fn keep_in(&mut self, state: State) -> Result<(), StateError> {
+        self.state = Some((state, self.world.now()));
+        self.keep()
+    }
+
+    fn keep(&mut self) -> Result<(), StateError> {
+        let now = self.world.now();
+        let Some((state, next)) = self.state.as_mut().filter(|(_, next)| *next <= now) else {
+            return Ok(());
+        };
+        *next = now + KEEPING;
+        let kept = state.kept();
+        let (mut frame_counter, mut rpl) = (kept.frame_counter, kept.rpl);
+        for node in 0..self.world.nodes() {
+            self.world.with_device(node, |site, now| {
+                let Site::Simulated(station) = site else { return };
+                let bound = station.node_mut().poll_counter_bound(now);
+                frame_counter = frame_counter.max(bound.unwrap_or(0));
+                if let Some(of_root) =
+                    station.node().routing().rpl().filter(|_| node == self.border)
+                {
+                    let Info { version, dtsn, .. } = of_root.info();
+                    rpl = Some(Sequence { version, dtsn }.next().next());
+                }
+            });
+        }
+        // All nodes begin with the same counter.
+        state.keep(Kept { frame_counter, rpl })
     }
 
     fn share(&mut self, all: &[Ends]) -> Result<(), GatewayError> {
@@ -658,6 +700,7 @@ impl bridge::Network for Mesh {
     }
 
     fn exchange(&mut self) -> io::Result<()> {
+        self.keep().map_err(io::Error::other)?;
         for &node in &self.serial {
             let filter = self.world.with_device(node, |site, _| match site {
                 Site::Serial(mote) => mote.exchange(),

@@ -12,6 +12,7 @@ use std::io;
 use std::sync::mpsc::Sender;
 use std::time::Duration;
 use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::mpsc::UnboundedReceiver;
 use tun_rs::AsyncDevice;
 
 /// The signals that a program at a TUN device handles.
@@ -78,7 +79,8 @@ impl Here {
     }
 
     /// Runs `network` behind this device, and behind `far` at the other end of a tunnel, until
-    /// `stop` is ready. Changes of the device are reported to `notices`.
+    /// `stop` is ready. Changes of the device are reported to `notices`; `configs` has new
+    /// configurations of it.
     ///
     /// # Errors
     /// [`GatewayError::Device`] if the device cannot be kept; [`GatewayError::Io`]
@@ -87,20 +89,20 @@ impl Here {
         network: &mut N,
         far: Option<&AsyncDevice>,
         (interval, observer): (Duration, &mut impl Observer<N>),
-        notices: &Sender<Notice>,
+        (notices, mut configs): (&Sender<Notice>, UnboundedReceiver<TunConfig>),
         stop: impl Future<Output = ()>,
     ) -> Result<BridgeStats, GatewayError> {
         let Here { device, keeper } = self;
         let config = keeper.config().clone();
         let mut lost = None;
         let until = async {
-            let report = |event: Event| {
+            let report = |config: &TunConfig, event: Event| {
                 // The screen lives as long as this loop.
-                let _ = notices.send(Notice::of_link(&config, &event));
+                let _ = notices.send(Notice::of_link(config, &event));
             };
             tokio::select! {
                 () = stop => {}
-                reason = keeper.run(report) => lost = Some(reason),
+                reason = keeper.run(&mut configs, report) => lost = Some(reason),
             }
         };
         let hosts = Hosts { border: &*device, far };

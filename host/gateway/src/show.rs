@@ -67,6 +67,11 @@ pub(crate) struct Notice {
 }
 
 impl Notice {
+    /// Returns that of a configuration that was read again; `what` is a word for the result.
+    pub(crate) const fn of_reload(what: &'static str, text: String) -> Self {
+        Notice { event: "reload", device: None, what, text }
+    }
+
     /// Returns that of a change of a TUN device.
     pub(crate) fn of_link(config: &TunConfig, event: &Event) -> Self {
         let (device, text) = (Some(config.name.clone()), event.text(config));

@@ -46,6 +46,11 @@ impl Radio {
         Radio { air, ack_wait, listens: None, sending: None, heard: VecDeque::new() }
     }
 
+    /// Sets the time that it waits after the end of a frame for its acknowledgement.
+    pub const fn set_ack_wait(&mut self, ack_wait: Duration) {
+        self.ack_wait = ack_wait;
+    }
+
     /// Handles an item that the `Air` has received.
     pub fn hear(&mut self, heard: Heard) {
         match heard {

@@ -295,9 +295,14 @@ impl Gateway {
         self.signal("INT")
     }
 
+    /// Sends a signal that does not end it.
+    pub fn send(&self, name: &str) {
+        run(Command::new("kill").args([&format!("-{name}"), &self.child.id().to_string()]));
+    }
+
     /// The same with another signal.
     pub fn signal(mut self, name: &str) -> (ExitStatus, String) {
-        run(Command::new("kill").args([&format!("-{name}"), &self.child.id().to_string()]));
+        self.send(name);
         let status = self.wait();
         (status, self.rest.take().unwrap().join().unwrap())
     }

@@ -8,6 +8,30 @@ use std::path::Path;
 
 mod tunnel;
 
+#[test]
+fn the_frame_counters_of_one_life_are_above_those_of_the_life_before() {
+    let directory = std::env::temp_dir().join(format!("kinglet-gateway-{}", std::process::id()));
+    let _ = std::fs::remove_dir_all(&directory);
+    let given = scenario("[net]\nrouting = \"rpl\"\n[topology]\nline = { hops = 2 }\n");
+    let mut before = None;
+    for _ in 0..3 {
+        let state = State::open(&directory, "a gateway").unwrap();
+        let kept = state.kept();
+        let scenario = crate::after(given.clone(), kept);
+        assert_eq!(scenario.mac.security.unwrap().first_counter, kept.frame_counter);
+        assert_eq!(scenario.rpl.sequence, kept.rpl);
+        let mut mesh = Mesh::with_life(&scenario, 7, &[]).unwrap();
+        mesh.keep_in(state).unwrap();
+        mesh.run_until(mesh.now() + Duration::from_secs(5));
+        mesh.exchange().unwrap();
+        let (state, _) = mesh.state.as_ref().unwrap();
+        assert!(state.kept().frame_counter > kept.frame_counter + 8_192);
+        let Sequence { version, .. } = state.kept().rpl.expect("RPL has a sequence");
+        assert!(before.replace(version).is_none_or(|before| before != version));
+    }
+    let _ = std::fs::remove_dir_all(&directory);
+}
+
 const LINE: &str = "
 [mac]
 retry_delay_ms = 40

@@ -5,6 +5,7 @@
 //! | [`settings`] | `ROUTER.toml` |
 //! | [`radio`] | the radio |
 //! | `network` | the router, as the bridge uses it |
+//! | `reload` | changes of the settings while it runs |
 //!
 //! Its stack is that of the border router of a simulated network ([`border_router`]), with the same
 //! routing protocols, border policy and queue; announcement, table, counters and summary are those
@@ -14,6 +15,7 @@
 
 mod network;
 pub mod radio;
+mod reload;
 pub mod settings;
 
 use crate::bridge::{BridgeStats, Observer};
@@ -26,11 +28,13 @@ use core::net::Ipv6Addr;
 use kinglet_lab::capture::whole;
 use kinglet_zep::state::State;
 use network::Router;
+use reload::Reload;
 use serde::Serialize;
 use settings::Settings;
 use std::io::{self, Write};
 use std::path::Path;
 use std::sync::mpsc::channel;
+use tokio::sync::mpsc::unbounded_channel;
 
 /// Settings that avoid a prefix that this machine has.
 const INSTEAD: &str = "`prefix` in [network], `address` and `name` in [tun]";
@@ -74,40 +78,40 @@ impl Observer<Router> for Watchers<'_> {
     }
 }
 
-/// Runs the border router of these settings until SIGINT (Ctrl-C) or SIGTERM, which is a successful
-/// end.
+/// Runs the border router of these settings, which come from `file`, until SIGINT (Ctrl-C) or
+/// SIGTERM, which is a successful end. SIGHUP reads the file again.
 ///
 /// # Errors
 /// [`GatewayError`]
-pub fn run(settings: &Settings, output: Output) -> Result<(), GatewayError> {
+pub fn run(file: &Path, settings: &Settings, output: Output) -> Result<(), GatewayError> {
     check_prefix(settings.network.prefix, INSTEAD)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    runtime.block_on(serve(settings, output))
+    runtime.block_on(serve(file, settings, output))
 }
 
-async fn serve(settings: &Settings, output: Output) -> Result<(), GatewayError> {
+async fn serve(file: &Path, settings: &Settings, output: Output) -> Result<(), GatewayError> {
     // Before the first output, so that a signal right after it ends the program cleanly.
     let mut signals = Signals::new()?;
-    let Settings { network, state, status, .. } = settings;
-    let config = TunConfig {
-        name: settings.tun.clone(),
-        address: network.prefix.host(),
-        prefix_len: network.prefix.host_len(),
-        mesh: network.prefix.mesh(),
-        mtu: network.net.mtu,
-    };
+    let Settings { state, status, .. } = settings;
     let state = state.as_deref().map(|directory| State::open(directory, &settings.owner()));
     let state = state.transpose().map_err(GatewayError::State)?;
-    let mut here = Here::create(&config, tun::ROUTER).await?;
+    let mut here = Here::create(&tun_config(settings), tun::ROUTER).await?;
     let mut router = Router::open(settings, new_life(), state)?;
     let (notices, noticed) = channel();
     let screen = Screen::new(output, noticed);
     let mut watchers = Watchers { screen, status: status.as_deref(), failed: None };
     announce(&watchers.screen, settings, here.config(), router.address());
     let interval = watchers.screen.interval();
-    let stop = async { while signals.next().await != Caught::End {} };
+    let (device, configs) = unbounded_channel();
+    let mut reload = Reload::new(file, settings, router.key(), router.mailbox(), device);
+    let stop = async {
+        while signals.next().await != Caught::End {
+            // The screen lives as long as this loop.
+            let _ = notices.send(reload.again());
+        }
+    };
     let watched = (interval, &mut watchers);
-    let stats = here.serve(&mut router, None, watched, &notices, stop).await?;
+    let stats = here.serve(&mut router, None, watched, (&notices, configs), stop).await?;
     watchers.screen.summary(&mut router, &stats);
     watchers.write(&mut router);
     match (watchers.failed, status) {
@@ -116,6 +120,18 @@ async fn serve(settings: &Settings, output: Output) -> Result<(), GatewayError> 
             Err(GatewayError::Incomplete(vec![what]))
         }
         _ => Ok(()),
+    }
+}
+
+/// Returns the configuration of the TUN device.
+fn tun_config(settings: &Settings) -> TunConfig {
+    let prefix = settings.network.prefix;
+    TunConfig {
+        name: settings.tun.clone(),
+        address: prefix.host(),
+        prefix_len: prefix.host_len(),
+        mesh: prefix.mesh(),
+        mtu: settings.network.net.mtu,
     }
 }
 

@@ -10,17 +10,21 @@ use crate::status::Status;
 use core::net::Ipv6Addr;
 use kinglet::Node;
 use kinglet::net::{NextHop, Route};
-use kinglet::radio::{Driver, Filter};
+use kinglet::radio::{Driver, Filter, Key};
 use kinglet::rpl::{Info, Sequence};
+use kinglet::wire::sixlowpan::Context;
 use kinglet_lab::build::border_router;
 use kinglet_lab::profile::LabProfile;
 use kinglet_lab::run::{BorderResult, FlowResult, LossResult, Reasons};
-use kinglet_lab::scenario::{NodeId, Role, Routing, Scenario};
+use kinglet_lab::scenario::{CONTEXTS, NodeId, Role, Routing, Scenario};
 use kinglet_sim::trace::Losses;
 use kinglet_time::{Duration, Instant, earliest};
 use kinglet_zep::state::{State, StateError};
 use kinglet_zep::{key, reports};
+use std::cell::RefCell;
 use std::io;
+use std::rc::Rc;
+use tokio::sync::Notify;
 
 /// The number of the border router, the only node whose state is known.
 const NODE: NodeId = 0;
@@ -40,6 +44,32 @@ pub(crate) struct Router {
     state: Option<State>,
     /// The reason for which the state was not kept.
     failed: Option<StateError>,
+    mailbox: Rc<Mailbox>,
+    key: Option<Key>,
+}
+
+/// A change of a setting while the router runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Change {
+    /// 6LoWPAN contexts, by their numbers.
+    Contexts([Option<Context>; CONTEXTS]),
+    /// The wait for acknowledgements.
+    AckWait(Duration),
+}
+
+/// Changes for a router that runs.
+#[derive(Default)]
+pub(crate) struct Mailbox {
+    changes: RefCell<Vec<Change>>,
+    arrival: Notify,
+}
+
+impl Mailbox {
+    /// Adds a change.
+    pub(crate) fn put(&self, change: Change) {
+        self.changes.borrow_mut().push(change);
+        self.arrival.notify_one();
+    }
 }
 
 impl Router {
@@ -88,9 +118,19 @@ impl Router {
         }
         let (now, address) = (Instant::ZERO, router_address(network));
         let losses = Losses::new(now, &*node);
-        let (next, looked, failure) = (None, Instant::ZERO, None);
-        let mut router =
-            Router { node, radio, now, next, address, losses, looked, state, failed: failure };
+        let mut router = Router {
+            node,
+            radio,
+            now,
+            next: None,
+            address,
+            losses,
+            looked: Instant::ZERO,
+            state,
+            failed: None,
+            mailbox: Rc::default(),
+            key: network.mac.security.map(|security| security.key),
+        };
         // Before the first frame.
         router.keep();
         router.failed.take().map_or(Ok(()), |error| Err(GatewayError::State(error)))?;
@@ -98,6 +138,28 @@ impl Router {
         // It listens now, and a recipient of the greeting may send.
         router.radio.greet().map_err(failed)?;
         Ok(router)
+    }
+
+    /// Returns the key of link security.
+    pub(crate) const fn key(&self) -> Option<Key> {
+        self.key
+    }
+
+    /// Returns the mailbox for changes.
+    pub(crate) fn mailbox(&self) -> Rc<Mailbox> {
+        Rc::clone(&self.mailbox)
+    }
+
+    fn change(&mut self, change: Change) {
+        match change {
+            Change::AckWait(wait) => self.radio.set_ack_wait(wait),
+            Change::Contexts(contexts) => {
+                for (id, context) in (0..).zip(contexts) {
+                    // The table has room for all of them.
+                    let _ = self.node.interface().set_context(id, context);
+                }
+            }
+        }
     }
 
     /// Returns the router's address in the network.
@@ -154,6 +216,8 @@ impl Network for Router {
     }
 
     fn exchange(&mut self) -> io::Result<()> {
+        let changes = self.mailbox.changes.take();
+        changes.into_iter().for_each(|change| self.change(change));
         if self.radio.exchange(self.now)? {
             self.drive();
         }
@@ -164,7 +228,10 @@ impl Network for Router {
     }
 
     async fn outside(&self) {
-        self.radio.arrival().await;
+        tokio::select! {
+            () = self.radio.arrival() => {}
+            () = self.mailbox.arrival.notified() => {}
+        }
     }
 }
 

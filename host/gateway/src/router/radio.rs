@@ -89,6 +89,13 @@ impl Radio {
         }
     }
 
+    /// Sets the wait for acknowledgements.
+    pub(crate) const fn set_ack_wait(&mut self, ack_wait: Duration) {
+        match self {
+            Radio::Zep { radio, .. } => radio.set_ack_wait(ack_wait),
+        }
+    }
+
     /// Takes what has arrived by `now`, without waiting. Returns whether there was anything.
     ///
     /// # Errors
