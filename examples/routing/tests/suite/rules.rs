@@ -40,6 +40,7 @@ fn run(flood: &mut Flood<3>, until: Instant) -> Vec<(Instant, Vec<u8>)> {
     let mut sent = Vec::new();
     while let Some(now) = flood.deadline().filter(|at| *at <= until) {
         flood.handle_deadline(now);
+        assert!(flood.deadline() > Some(now), "what is due is handled");
         let mut buf = [0; MAX_MESSAGE];
         while let Some(out) = flood.poll_message(now, &mut buf) {
             assert_eq!(out.to, Address::BROADCAST);
