@@ -40,10 +40,12 @@ fn run(flood: &mut Flood<3>, until: Instant) -> Vec<(Instant, Vec<u8>)> {
     let mut sent = Vec::new();
     while let Some(now) = flood.deadline().filter(|at| *at <= until) {
         flood.handle_deadline(now);
+        assert!(flood.deadline() > Some(now), "what is due is handled");
         let mut buf = [0; MAX_MESSAGE];
         while let Some(out) = flood.poll_message(now, &mut buf) {
             assert_eq!(out.to, Address::BROADCAST);
             sent.push((now, buf[..out.len].to_vec()));
+            assert!(sent.len() < 1_000, "draining ends");
         }
     }
     sent
@@ -73,6 +75,7 @@ fn a_copy_is_sent_once_with_one_hop_more_and_not_without_end() {
     let mut flood = node(false);
     flood.handle_message(at(0), 5, STRONG, &beacon(9, 20, 3));
     flood.handle_message(at(0), 6, STRONG, &beacon(9, 20, 3));
+    assert_eq!(flood.poll_message(at(0), &mut [0; MAX_MESSAGE]), None, "before its delay");
     let sent = run(&mut flood, at(1));
     let copies: Vec<_> = sent.iter().filter(|(_, octets)| octets[2] == 9).collect();
     let [(time, octets)] = copies[..] else { panic!("{sent:?}") };
