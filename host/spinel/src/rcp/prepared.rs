@@ -27,9 +27,9 @@ pub(super) struct Prepared {
 impl Rcp {
     /// See [`kinglet_radio::Driver::prepare`].
     pub(super) fn prepare_frame(&mut self, command: Command, frame: &[u8]) {
-        let Command::Transmit { access, channel, power_dbm, .. } = command else { return };
+        let Command::Transmit { access, channel, .. } = command else { return };
         let is_free = self.asked.is_none() && self.prepared.is_none() && self.output.is_empty();
-        if !self.is_on_air() || !is_free || power_dbm != self.wanted.power_dbm {
+        if !self.is_on_air() || !is_free {
             return;
         }
         let value = self.value_of(frame, channel.number(), access);

@@ -3,7 +3,7 @@
 use crate::wired::{CHANNEL, Wire, heard, to_us};
 use kinglet_chips::LineFaults;
 use kinglet_drivers::{Bench, Fault};
-use kinglet_radio::{Access, Ack, Channel, Command, Driver, Event, Start};
+use kinglet_radio::{Access, Ack, Channel, Command, CsmaParams, Driver, Event, Start};
 use kinglet_spinel::Trouble;
 use kinglet_spinel::message::Property;
 use kinglet_time::{Duration, Instant};
@@ -237,7 +237,8 @@ fn commands_during_a_transmission_have_other_identifiers() {
     let mut wire = Wire::listening(1);
     let (begin, noise) = (wire.board.now(), Duration::from_millis(100));
     wire.board.disturb(CHANNEL, begin, begin + noise, -50);
-    wire.submit_frame(Access::Csma(Default::default()), CHANNEL);
+    let patient = CsmaParams { max_backoffs: 7, ..CsmaParams::default() };
+    wire.submit_frame(Access::Csma(patient), CHANNEL);
     let mut events = Vec::new();
     for round in 0..40 {
         wire.submit(Command::Pending { short: 3, pending: round % 2 == 0 });
