@@ -90,16 +90,22 @@ pub(crate) struct Crossing {
     route: Option<u8>,
     /// True if it has the RPL option.
     option: bool,
+    /// True if its chain of extension headers is invalid. The other properties are those of the
+    /// headers before the fault.
+    pub(crate) is_broken: bool,
 }
 
 impl Crossing {
-    /// Reads the packet in `octets`; `None` if its chain of extension headers is invalid.
-    pub(crate) fn read(octets: &[u8], header: &Header, inside: Option<bool>) -> Option<Self> {
+    /// Reads the packet in `octets`.
+    pub(crate) fn read(octets: &[u8], header: &Header, inside: Option<bool>) -> Self {
         let Header { src, dst, next_header, .. } = *header;
         let mut chain = Chain::new(octets, next_header);
-        let (mut route, mut option, mut later) = (None, false, false);
+        let (mut route, mut option, mut later, mut is_broken) = (None, false, false, false);
         for extension in &mut chain {
-            let extension = extension.ok()?;
+            let Ok(extension) = extension else {
+                is_broken = true;
+                break;
+            };
             match extension.kind {
                 protocol::ROUTING => {
                     route = Some(extension.segments_left().max(route.unwrap_or(0)))
@@ -117,6 +123,7 @@ impl Crossing {
             }
         }
         let tunnel = chain.next_header() == protocol::IPV6 && !later;
-        Some(Crossing { src, dst, kind: AddressType::of(&src), inside, tunnel, route, option })
+        let kind = AddressType::of(&src);
+        Crossing { src, dst, kind, inside, tunnel, route, option, is_broken }
     }
 }

@@ -203,11 +203,10 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         table: fn(&Crossing) -> Option<Discard>,
     ) -> Option<Discard> {
         let inside = self.is_inside(&header.src);
-        match Crossing::read(octets, header, inside) {
-            Some(packet) => table(&packet),
-            // For packets to this node the input finds the error, and reports it to the sender.
-            None => (!self.owns(&header.dst)).then_some(Discard::Extensions),
-        }
+        let packet = Crossing::read(octets, header, inside);
+        // For packets to this node the input finds the error, and reports it to the sender.
+        let stops = || packet.is_broken && !self.owns(&header.dst);
+        table(&packet).or_else(|| stops().then_some(Discard::Extensions))
     }
 
     /// Returns whether an address is inside the mesh (see `policy.rs`); `None` without a route.

@@ -91,6 +91,37 @@ fn each_rule_for_packets_of_the_host_has_its_counter() {
     }
 }
 
+/// The report of an invalid extension header would go to a forged source, by radio.
+#[test]
+fn addresses_are_checked_although_extension_headers_are_invalid() {
+    let too_long = |kind: u8| (kind, vec![protocol::TCP, 9, 0, 1, 0, 0, 0, 0]);
+    let missing = [&[protocol::FRAGMENT, 2, 253, 1, 0, 0, 0, 0][..], &[0; 16]].concat();
+    let chains = [
+        too_long(protocol::ROUTING),
+        too_long(protocol::DESTINATION),
+        too_long(protocol::HOP_BY_HOP),
+        (protocol::FRAGMENT, vec![protocol::TCP, 0]),
+        (protocol::ROUTING, missing),
+    ];
+    let sources = [
+        (ip("fe80::9"), Discard::BorderLinkLocal),
+        (global(9), Discard::BorderSourceInside),
+        (global(1), Discard::BorderSourceInside),
+        (ip("ff02::1"), Discard::BorderMulticastSource),
+        (ip("::"), Discard::BorderUnspecified),
+    ];
+    for (kind, chain) in &chains {
+        for (src, reason) in sources {
+            for dst in [global(1), global(3)] {
+                let octets = packet(src, dst, *kind, chain);
+                assert_eq!(dropped(&mut border(), &octets), Some(reason), "{octets:02x?}");
+            }
+        }
+    }
+    let outside = packet(ip(OUTSIDE), global(1), protocol::ROUTING, &chains[0].1);
+    assert_eq!(dropped(&mut border(), &outside), Some(Discard::Extensions));
+}
+
 #[test]
 fn harmless_packets_of_the_host_are_accepted() {
     let passes = |node: &mut Node, octets: &[u8]| {
