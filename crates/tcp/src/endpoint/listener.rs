@@ -299,10 +299,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
             if let Some(done) = self.take_cookie(now, peer, &listener, ecn, segment) {
                 return done;
             }
-            // If it follows a segment that was lost, that one will come again with the cookie.
-            if !self.awaits_cookies(now) || segment.seq_len() == 0 {
-                self.reset_unknown(peer, segment);
-            }
+            self.reset_unless_cookie(now, peer, segment);
             return Err(Discard::NoConnection);
         }
         if !header.flags.contains(Flags::SYN) {
@@ -411,8 +408,17 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         {
             return done;
         }
-        self.reset_unknown(record.peer, segment);
+        self.reset_unless_cookie(now, record.peer, segment);
         Err(Discard::AckUnsent)
+    }
+
+    /// Resets the connection of an acknowledgment that is not acceptable before the handshake is
+    /// over. While cookies are awaited it may follow a segment that was lost, and which will come
+    /// again with the cookie.
+    fn reset_unless_cookie(&mut self, now: Instant, peer: K, segment: &Segment<'_>) {
+        if !self.awaits_cookies(now) {
+            self.reset_unknown(peer, segment);
+        }
     }
 
     /// Opens the connection whose cookie this acknowledgment brings back, if any.
