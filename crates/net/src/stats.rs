@@ -130,6 +130,8 @@ kinglet_mem::counters! {
         failed_indirect,
         /// Packets for children that expired without a data request.
         expired_indirect,
+        /// Packets for children abandoned because the neighbour is a child no longer.
+        abandoned_indirect,
         /// Packets abandoned because their payload was gone ([`Stale`](crate::Stale)).
         stale,
         /// ICMPv6 errors not sent: rate limit, or no room.

@@ -195,6 +195,23 @@ impl<S: Sizes> Rpled<S> {
         None
     }
 
+    /// Returns whether a sleepy neighbour has routes through it, which its DAOs have announced.
+    fn serves(&self, from: Address) -> bool {
+        let via = link_local(from);
+        let mut children = self.children.iter().flatten();
+        children.any(|child| from == Address::Short(child.short))
+            && self.rpl.routes().any(|route| route.via == via)
+    }
+
+    /// Removes a sleepy neighbour that has withdrawn its last route: it has another parent, so the
+    /// packets that wait for its data requests wait in vain.
+    fn forget(&mut self, from: Address) {
+        let mut children = self.children.iter_mut().flatten();
+        if let Some(child) = children.find(|child| from == Address::Short(child.short)) {
+            child.state = State::Gone;
+        }
+    }
+
     /// Writes the option, if packets have one, and the source route of a packet to `first` and
     /// beyond, before a header of type `next`. Returns the type of the first header written and the
     /// length of all in octets; `None` if there are none.
@@ -387,7 +404,7 @@ impl<S: Sizes> Routing for Rpled<S> {
     }
 
     fn listens(&self) -> bool {
-        self.is_leaf() && self.rpl.parent().is_none()
+        self.rpl.listens()
     }
 
     fn handle_queue(&mut self, now: Instant, waiting: usize, room: usize) {
@@ -440,8 +457,12 @@ impl<S: Sizes> Routing for Rpled<S> {
         if is_link_local(from) && link_address_of(from) != message.from {
             return;
         }
+        let served = self.serves(message.from);
         // RPL counts its own discards.
         let _ = self.rpl.handle_message(now, from, rssi_dbm, multicast, code, body);
+        if served && !self.serves(message.from) {
+            self.forget(message.from);
+        }
     }
 
     //= rfc6550#9.1-4 rfc6550#9.1-6

@@ -50,6 +50,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         let place = places.iter_mut().find(|place| place.is_some_and(|c| c.short == child));
         let known = place.and_then(Option::take).is_some();
         while let Some(index) = self.first_of(child) {
+            bump(&mut self.stats.abandoned_indirect);
             self.unpark(index);
         }
         known

@@ -203,6 +203,7 @@ impl<S: Sizes> Rpl<S> {
         }
         let Some(configuration) = contents.configuration else {
             self.answer(from, Reply::Solicitation)?;
+            self.expect_answers(now);
             return Err(Discard::NotConfigured);
         };
         let step = configuration.min_hop_rank_increase;
@@ -304,6 +305,7 @@ impl<S: Sizes> Rpl<S> {
         let leaf = self.is_leaf();
         let Some(dodag) = self.dodag else { return Err(Discard::NotForRole) };
         let new = self.candidate(now, from, dio, contents);
+        let answers = self.listens();
         let mut parents = self.parents();
         let mut asked = false;
         if let Some(known) = parents.get_mut(from) {
@@ -311,7 +313,8 @@ impl<S: Sizes> Rpl<S> {
             asked = new.dtsn != known.dtsn || known.restarted;
             let global = new.global.or(known.global);
             known.link.heard(contents.margin_db);
-            if asked {
+            // A neighbour that answers a DIS receives this node.
+            if asked || answers {
                 known.link.revive();
             }
             *known = Candidate { link: known.link, since: known.since, global, ..new };

@@ -11,7 +11,7 @@ pub use output::{MAX_LEN, Out};
 use crate::change::Change;
 use crate::config::{Probing, Role, Root, RplConfig, Sizes};
 use crate::dao::{Advertised, Announce, Missed, Route, Targets, Urgency, is_of};
-use crate::dis::Solicit;
+use crate::dis::{Pace, Solicit};
 use crate::dodag::{Dodag, link_local};
 use crate::link::MAX_FAILURES;
 use crate::load::Load;
@@ -53,6 +53,9 @@ const SECOND: Duration = Duration::from_secs(1);
 /// DODAG versions per minute that a node may move to.
 const VERSIONS: u8 = 4;
 const MINUTE: Duration = Duration::from_secs(60);
+/// Imin of a DODAG that is unknown yet: the largest of the common stacks (Contiki-NG's
+/// `RPL_CONF_DIO_INTERVAL_MIN`).
+const UNKNOWN_MIN: Duration = Duration::from_millis(4_096);
 /// Longest time until a parent that has not acknowledged a frame is probed, as for neighbours that
 /// may be gone (RFC 4861, 10: RETRANS_TIMER).
 const DOUBT: Duration = Duration::from_secs(1);
@@ -336,6 +339,9 @@ impl<S: Sizes> Rpl<S> {
             // A node that sends rarely would miss for long that the parent is gone.
             let at = now + self.random.between(DOUBT / 2, DOUBT);
             self.doubted = (!acked).then_some((to, at));
+            if acked {
+                self.solicit.confirm();
+            }
         }
         if acked {
             self.lost.found(to);
@@ -493,13 +499,33 @@ impl<S: Sizes> Rpl<S> {
         others.into_iter().chain(links).fold(None, earliest)
     }
 
+    /// Returns whether a leaf without a parent awaits answers to a DIS.
+    pub fn listens(&self) -> bool {
+        self.solicit.listens()
+    }
+
+    fn solicitation_pace(&self) -> Pace {
+        if self.config.role == Role::Leaf { Pace::LEAF } else { Pace::ROUTER }
+    }
+
+    /// Notes that a leaf without a parent solicits DIOs now.
+    fn expect_answers(&mut self, now: Instant) {
+        if self.config.role == Role::Leaf && self.parent().is_none() {
+            let shortest = self.dodag.as_ref().map(|dodag| dodag.pace().shortest);
+            self.solicit.expect_answers(now, shortest.unwrap_or(UNKNOWN_MIN));
+        }
+    }
+
     /// Runs the timers that are due. Does nothing before the deadline.
     pub fn handle_deadline(&mut self, now: Instant) {
         if self.deadline().is_none_or(|at| at > now) {
             return;
         }
         if !self.is_root() {
-            self.solicit.handle_deadline(now, &mut self.random);
+            let pace = self.solicitation_pace();
+            if self.solicit.handle_deadline(now, pace, &mut self.random) {
+                self.expect_answers(now);
+            }
         } else if let Some(pace) = self.dodag.as_ref().map(Dodag::pace) {
             match self.start.handle_deadline(now, pace.shortest) {
                 Some(First::Solicitation) => {

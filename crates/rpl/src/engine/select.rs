@@ -1,7 +1,7 @@
 //! Parent selection and its consequences (RFC 6550, 8.2.2).
 
 use super::{Reply, Rpl};
-use crate::config::{Mode, Sizes};
+use crate::config::{Mode, Role, Sizes};
 use crate::dao::{Route, Urgency, is_of};
 use crate::dodag::Dodag;
 use crate::objective::{ETX, MAX_LINK_ETX, Objective, Path};
@@ -10,7 +10,7 @@ use crate::rank::{INFINITE_RANK, below};
 use crate::stats::count;
 use core::net::Ipv6Addr;
 use kinglet_mem::Array;
-use kinglet_time::Instant;
+use kinglet_time::{Duration, Instant};
 
 /// Returns the rank through a candidate, [`INFINITE_RANK`] if it may not be a parent. A leaf, which
 /// forwards no packets, may take any. A link that takes too many transmissions is used only if
@@ -196,9 +196,12 @@ impl<S: Sizes> Rpl<S> {
         }
     }
 
-    /// Returns a former parent, unless it is gone and receives nothing.
+    /// Returns a former parent, unless it is gone and receives nothing. A leaf notifies it all the
+    /// same: a busy channel looks like that too, and packets for the leaf would wait there.
     fn hearing(&mut self, former: Option<Ipv6Addr>) -> Option<Ipv6Addr> {
-        former.filter(|former| self.neighbour_mut(*former).is_none_or(|it| !it.link.is_dead()))
+        let leaf = self.is_leaf();
+        let hears = |it: &mut Candidate| leaf || !it.link.is_dead();
+        former.filter(|former| self.neighbour_mut(*former).is_none_or(hears))
     }
 
     /// Completes a parent change: the parent knows all targets. In storing mode the former parent,
@@ -238,12 +241,14 @@ impl<S: Sizes> Rpl<S> {
     /// since they may be below this node.
     //= rfc6550#8.2.2.4-3
     fn detach(&mut self, now: Instant) {
+        let leaf = self.config.role == Role::Leaf;
         let Some(dodag) = &mut self.dodag else { return };
         if dodag.preferred.take().is_none() {
             return;
         }
         dodag.set_rank(now, INFINITE_RANK);
-        let ask_at = now + dodag.hold_time() / 2;
+        // A router's neighbours may be below it: they have to take note first.
+        let pause = if leaf { Duration::ZERO } else { dodag.hold_time() / 2 };
         count(&mut self.stats.poisonings);
         self.parent_changed = true;
         self.announce.stop();
@@ -251,7 +256,8 @@ impl<S: Sizes> Rpl<S> {
         let _ = self.targets().lose(|route| !route.local);
         self.targets().sweep(true);
         self.parents().forget_ranks();
-        self.solicit.start(ask_at);
+        let pace = self.solicitation_pace();
+        self.solicit.start(now + pause, pace);
         if !self.is_leaf() {
             self.hasten(now);
         }

@@ -25,6 +25,7 @@ mod rpl_attacks;
 mod rpl_bursts;
 mod rpl_faults;
 mod rpl_hosts;
+mod searching;
 mod secured_capture;
 mod services;
 mod settings;

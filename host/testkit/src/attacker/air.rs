@@ -125,6 +125,7 @@ impl Air {
     pub fn poll(&mut self, now: Instant) -> Option<Shot> {
         if now >= self.until {
             self.waiting.clear();
+            self.next_at = self.until;
         } else if now >= self.next_at {
             for _ in 0..self.random.between(1, 4) {
                 self.forge();
@@ -240,4 +241,29 @@ impl Air {
 /// Returns whether a frame has a sequence number and requests an immediate acknowledgement.
 fn asks(octets: &[u8]) -> bool {
     matches!(octets, [low, high, _, ..] if low & 0x20 != 0 && high & 0x30 != 0x20)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use core::net::Ipv6Addr;
+
+    #[test]
+    fn an_attacker_has_no_deadline_once_its_time_is_over() {
+        let known = Known {
+            nodes: vec![Ipv6Addr::LOCALHOST; 2],
+            host: Ipv6Addr::LOCALHOST,
+            ports: vec![80],
+            routing_port: 1,
+            pan_id: 1,
+            shorts: vec![1, 2],
+        };
+        let habits = Habits { pause_ms: 300, replays: 16, acknowledges: 8, jams: 4 };
+        let (from, until) = (Instant::from_secs(10), Instant::from_secs(20));
+        let mut air = Air::new(1, known, habits, (from, until));
+        assert_eq!(air.deadline(), Some(from));
+        assert!(air.poll(from).is_some() && air.deadline() < Some(until));
+        // The radio was busy until then.
+        assert_eq!((air.poll(until), air.deadline()), (None, None));
+    }
 }
