@@ -1,0 +1,5 @@
+//! Tasks that use async sockets on simulated nodes.
+
+mod executor;
+mod network;
+mod streams;
