@@ -50,10 +50,10 @@
 //!
 //! # Sleeping nodes
 //!
-//! The runner adds no wake-up of the radio: TCP reports the responses that it expects. A task that
-//! waits for a datagram uses [`Stack::with`] and
-//! [`expect_response`](kinglet::Node::expect_response). Nothing here sends a keep-alive, and
-//! [`flush`](TcpSocket::flush) does not wait for an acknowledgement.
+//! The runner adds no wake-up of the radio: TCP reports the acknowledgements that it expects. A
+//! task states the responses that its protocol expects by [`TcpSocket::set_response_time`], or by
+//! [`Stack::with`] and [`expect_response`](kinglet::Node::expect_response). Nothing here sends a
+//! keep-alive, and [`flush`](TcpSocket::flush) does not wait for an acknowledgement.
 //!
 //! | file | subject |
 //! |---|---|

@@ -7,7 +7,7 @@ use core::task::Poll;
 use embassy_time::{Duration, Timer};
 use kinglet::Profile;
 use kinglet::radio::Driver;
-use kinglet::time::Instant;
+use kinglet_time::Instant;
 
 /// A radio whose events can be awaited.
 ///

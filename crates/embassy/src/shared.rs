@@ -1,13 +1,15 @@
 //! The node, and the tasks that wait for it.
 
 use core::cell::RefCell;
-use core::future::poll_fn;
+use core::future::{Future, poll_fn};
+use core::pin::pin;
 use core::task::{Poll, Waker};
 use embassy_sync::waitqueue::WakerRegistration;
+use embassy_time::{Duration, Timer};
 use kinglet::net::UdpHandle;
 use kinglet::tcp::{Handle, RecvError, State};
-use kinglet::time::Instant;
 use kinglet::{Node, Profile};
+use kinglet_time::Instant;
 
 /// An event that a task waits for. It is looked up in the node, so that none is missed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,23 +97,20 @@ impl<P: Profile> Shared<'_, P, [Waiter]> {
     }
 }
 
-/// Notes that the task of `waker` waits for `interest`. If all places are taken, all tasks wake up
-/// and look again: more tasks than places cost CPU time, and lose nothing.
-fn register(waiters: &mut [Waiter], interest: Interest, waker: &Waker) {
+/// Notes that the task of `waker` waits for `interest`. Returns false if all places are taken.
+fn register(waiters: &mut [Waiter], interest: Interest, waker: &Waker) -> bool {
     let is_known = |it: &Waiter| {
         it.as_ref().is_some_and(|(other, by)| *other == interest && by.will_wake(waker))
     };
     if waiters.iter().any(is_known) {
-        return;
+        return true;
     }
-    if waiters.iter().all(Option::is_some) {
-        waiters.iter_mut().filter_map(Option::take).for_each(|(_, waker)| waker.wake());
-    }
-    match waiters.iter_mut().find(|it| it.is_none()) {
-        Some(free) => *free = Some((interest, waker.clone())),
-        None => waker.wake_by_ref(),
-    }
+    let free = waiters.iter_mut().find(|it| it.is_none());
+    free.map(|free| *free = Some((interest, waker.clone()))).is_some()
 }
+
+/// Time after which a wait without a place looks again.
+const LOOK_AGAIN: Duration = Duration::from_millis(50);
 
 /// A node that the tasks of one executor share. Copies are the same stack.
 pub struct Stack<'d, P: Profile>(pub(crate) &'d RefCell<Shared<'d, P, [Waiter]>>);
@@ -155,7 +154,10 @@ impl<'d, P: Profile> Stack<'d, P> {
                     Poll::Ready(result)
                 }
                 None => {
-                    register(&mut shared.waiters, interest, cx.waker());
+                    if !register(&mut shared.waiters, interest, cx.waker()) {
+                        // Polled once, it has set the alarm of this task.
+                        let _ = pin!(Timer::after(LOOK_AGAIN)).poll(cx);
+                    }
                     Poll::Pending
                 }
             })

@@ -2,15 +2,64 @@
 
 use crate::error::Error;
 use crate::shared::{Interest, Stack, is_finished, is_opening};
+use core::cell::Cell;
 use core::net::{Ipv6Addr, SocketAddrV6};
 use kinglet::tcp::{ConnectionConfig, ConnectionError, Handle, ListenConfig, RecvError};
 use kinglet::{Node, Profile};
+use kinglet_time::{Duration, Instant};
 
 /// A byte stream. If it is dropped, octets that were written and a FIN still leave, as after
 /// `close(2)`; unread octets reset the connection.
 pub struct TcpSocket<'d, P: Profile> {
     stack: Stack<'d, P>,
     handle: Handle,
+    responses: Responses,
+}
+
+/// Responses that the application expects to what it writes.
+struct Responses {
+    /// Time within which they come, if they do.
+    within: Option<Duration>,
+    /// Time of the last octets that were written.
+    since: Cell<Option<Instant>>,
+    /// True if the node knows that one is expected.
+    is_reported: Cell<bool>,
+}
+
+impl Responses {
+    const fn none() -> Responses {
+        Responses { within: None, since: Cell::new(None), is_reported: Cell::new(false) }
+    }
+
+    /// Octets were written.
+    fn note_written<P: Profile>(&self, now: Instant, node: &mut Node<P>, handle: Handle) {
+        if self.within.is_some() {
+            self.since.set(Some(now));
+            self.is_reported.set(false);
+            self.note_waiting(now, node, handle);
+        }
+    }
+
+    /// The application waits for octets.
+    fn note_waiting<P: Profile>(&self, now: Instant, node: &mut Node<P>, handle: Handle) {
+        let (Some(within), Some(since)) = (self.within, self.since.get()) else { return };
+        if now < since + within
+            && !self.is_reported.replace(true)
+            && let Some((_, port, _)) = node.tcp().name(handle)
+        {
+            // Without a place for it the response waits for the next poll.
+            let _ = node.expect_response(now, port, since, since + within);
+        }
+    }
+
+    /// Octets were read: more are expected only if the application waits for them.
+    fn note_read<P: Profile>(&self, now: Instant, node: &mut Node<P>, handle: Handle) {
+        if self.is_reported.replace(false)
+            && let Some((_, port, _)) = node.tcp().name(handle)
+        {
+            node.withdraw_response(now, port);
+        }
+    }
 }
 
 impl<'d, P: Profile> TcpSocket<'d, P> {
@@ -27,7 +76,7 @@ impl<'d, P: Profile> TcpSocket<'d, P> {
     ) -> Result<Self, Error> {
         let handle = stack.with(|now, node| node.streams().connect(now, remote, port, config))?;
         // From here on a drop releases the connection.
-        let socket = TcpSocket { stack, handle };
+        let socket = TcpSocket { stack, handle, responses: Responses::none() };
         let is_over = |node: &mut Node<P>| (!is_opening(node, handle)).then(|| error(node, handle));
         match stack.until(Interest::Opened(handle), |_, node| is_over(node)).await {
             None => Ok(socket),
@@ -38,6 +87,15 @@ impl<'d, P: Profile> TcpSocket<'d, P> {
     /// Returns the handle of the connection, for calls of the node by [`Stack::with`].
     pub const fn handle(&self) -> Handle {
         self.handle
+    }
+
+    /// Sets the time within which the peer responds to what is written; `None`, the default, if it
+    /// does not. A node that sleeps polls for the response until it comes, at times that it has
+    /// learnt from earlier ones; else the response waits for the next poll. It needs a place of
+    /// [`Lengths::applications`](kinglet::Lengths::applications). Of a node that is awake it
+    /// changes nothing.
+    pub const fn set_response_time(&mut self, time: Option<Duration>) {
+        self.responses.within = time;
     }
 
     /// Returns address and port of the peer; `None` if the connection does not exist any more.
@@ -54,12 +112,12 @@ impl<'d, P: Profile> TcpSocket<'d, P> {
     /// # Errors
     /// [`Error::Ended`] after the last octet of a connection that has ended early.
     pub async fn read(&mut self, buf: &mut [u8]) -> Result<usize, Error> {
-        read(self.stack, self.handle, buf).await
+        read(self, buf).await
     }
 
     /// Waits until [`TcpSocket::read`] returns at once.
     pub async fn readable(&mut self) {
-        readable(self.stack, self.handle).await;
+        readable(self).await;
     }
 
     /// Waits for room in the send ring and queues as many octets as fit, at least one unless `buf`
@@ -68,7 +126,7 @@ impl<'d, P: Profile> TcpSocket<'d, P> {
     /// # Errors
     /// [`Error::Ended`], or [`Error::Closed`] after [`TcpSocket::shutdown`].
     pub async fn write(&mut self, buf: &[u8]) -> Result<usize, Error> {
-        write(self.stack, self.handle, buf).await
+        write(self, buf).await
     }
 
     /// Queues all octets of `buf`. If this is dropped, a part of them may have been queued.
@@ -115,8 +173,7 @@ impl<'d, P: Profile> TcpSocket<'d, P> {
 
     /// Returns both directions, for two tasks or two futures of one.
     pub const fn split(&mut self) -> (TcpReader<'_, 'd, P>, TcpWriter<'_, 'd, P>) {
-        let TcpSocket { stack, handle } = self;
-        (TcpReader { stack, handle: *handle }, TcpWriter { stack, handle: *handle })
+        (TcpReader(self), TcpWriter(self))
     }
 }
 
@@ -127,10 +184,7 @@ impl<P: Profile> Drop for TcpSocket<'_, P> {
 }
 
 /// The receiving direction of a [`TcpSocket`].
-pub struct TcpReader<'s, 'd, P: Profile> {
-    stack: &'s Stack<'d, P>,
-    handle: Handle,
-}
+pub struct TcpReader<'s, 'd, P: Profile>(&'s TcpSocket<'d, P>);
 
 impl<P: Profile> TcpReader<'_, '_, P> {
     /// As [`TcpSocket::read`].
@@ -138,20 +192,17 @@ impl<P: Profile> TcpReader<'_, '_, P> {
     /// # Errors
     /// As [`TcpSocket::read`].
     pub async fn read(&mut self, buf: &mut [u8]) -> Result<usize, Error> {
-        read(*self.stack, self.handle, buf).await
+        read(self.0, buf).await
     }
 
     /// As [`TcpSocket::readable`].
     pub async fn readable(&mut self) {
-        readable(*self.stack, self.handle).await;
+        readable(self.0).await;
     }
 }
 
 /// The sending direction of a [`TcpSocket`].
-pub struct TcpWriter<'s, 'd, P: Profile> {
-    stack: &'s Stack<'d, P>,
-    handle: Handle,
-}
+pub struct TcpWriter<'s, 'd, P: Profile>(&'s TcpSocket<'d, P>);
 
 impl<P: Profile> TcpWriter<'_, '_, P> {
     /// As [`TcpSocket::write`].
@@ -159,7 +210,7 @@ impl<P: Profile> TcpWriter<'_, '_, P> {
     /// # Errors
     /// As [`TcpSocket::write`].
     pub async fn write(&mut self, buf: &[u8]) -> Result<usize, Error> {
-        write(*self.stack, self.handle, buf).await
+        write(self.0, buf).await
     }
 }
 
@@ -189,7 +240,7 @@ impl<'d, P: Profile> TcpListener<'d, P> {
             Some((handle, SocketAddrV6::new(peer.remote(), port, 0, 0)))
         };
         let (handle, peer) = stack.until(Interest::Acceptable(port), |_, node| accept(node)).await;
-        (TcpSocket { stack, handle }, peer)
+        (TcpSocket { stack, handle, responses: Responses::none() }, peer)
     }
 }
 
@@ -204,34 +255,42 @@ fn error<P: Profile>(node: &Node<P>, handle: Handle) -> Option<ConnectionError> 
     node.tcp().info(handle).map_or(Some(ConnectionError::Aborted), |info| info.error)
 }
 
-async fn read<P: Profile>(
-    stack: Stack<'_, P>,
-    handle: Handle,
-    buf: &mut [u8],
-) -> Result<usize, Error> {
-    let read = |node: &mut Node<P>| match node.streams().recv(handle, buf) {
+async fn read<P: Profile>(socket: &TcpSocket<'_, P>, buf: &mut [u8]) -> Result<usize, Error> {
+    let &TcpSocket { stack, handle, ref responses } = socket;
+    let interest = Interest::Readable(handle);
+    if responses.within.is_some() {
+        stack.with(|now, node| {
+            if !interest.has_occurred(node) {
+                responses.note_waiting(now, node, handle);
+            }
+        });
+    }
+    let read = |now, node: &mut Node<P>| match node.streams().recv(handle, buf) {
         Err(RecvError::WouldBlock) => None,
         Err(RecvError::InvalidHandle) => Some(Err(Error::Closed)),
         Err(RecvError::Ended(error)) => Some(Err(Error::Ended(error))),
-        Ok(count) => Some(Ok(count)),
+        Ok(count) => {
+            responses.note_read(now, node, handle);
+            Some(Ok(count))
+        }
     };
-    let mut read = read;
-    stack.until(Interest::Readable(handle), |_, node| read(node)).await
+    stack.until(interest, read).await
 }
 
-async fn readable<P: Profile>(stack: Stack<'_, P>, handle: Handle) {
-    let interest = Interest::Readable(handle);
-    stack.until(interest, |_, node| interest.has_occurred(node).then_some(())).await;
+async fn readable<P: Profile>(socket: &TcpSocket<'_, P>) {
+    let interest = Interest::Readable(socket.handle);
+    let attempt = |_, node: &mut Node<P>| interest.has_occurred(node).then_some(());
+    socket.stack.until(interest, attempt).await;
 }
 
-async fn write<P: Profile>(
-    stack: Stack<'_, P>,
-    handle: Handle,
-    buf: &[u8],
-) -> Result<usize, Error> {
-    let write = |node: &mut Node<P>| match node.streams().send(handle, buf) {
+async fn write<P: Profile>(socket: &TcpSocket<'_, P>, buf: &[u8]) -> Result<usize, Error> {
+    let &TcpSocket { stack, handle, ref responses } = socket;
+    let write = |now, node: &mut Node<P>| match node.streams().send(handle, buf) {
         Ok(0) if !buf.is_empty() => None,
-        result => Some(result.map_err(Error::from)),
+        result => {
+            responses.note_written(now, node, handle);
+            Some(result.map_err(Error::from))
+        }
     };
-    stack.until(Interest::Writable(handle), |_, node| write(node)).await
+    stack.until(Interest::Writable(handle), write).await
 }
