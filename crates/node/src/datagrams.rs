@@ -95,8 +95,29 @@ impl<P: Profile> Datagrams<'_, P> {
         buf: &mut [u8],
     ) -> Result<Option<UdpDatagram>, UdpError> {
         let result = self.0.net.udp_recv(socket, buf);
+        self.note_read(result)
+    }
+
+    /// As [`Datagrams::recv`]; of a datagram that is longer than `buf` only the beginning is read,
+    /// and the rest is discarded. `len` is the length of the whole datagram.
+    ///
+    /// # Errors
+    /// [`UdpError::NotBound`]
+    pub fn recv_part(
+        &mut self,
+        socket: UdpHandle,
+        buf: &mut [u8],
+    ) -> Result<Option<UdpDatagram>, UdpError> {
+        let result = self.0.net.udp_recv_part(socket, buf);
+        self.note_read(result)
+    }
+
+    /// Wakes the node if a packet slot has become free.
+    fn note_read(
+        &mut self,
+        result: Result<Option<UdpDatagram>, UdpError>,
+    ) -> Result<Option<UdpDatagram>, UdpError> {
         if let Ok(Some(_)) = result {
-            // A packet slot is free.
             self.0.wake();
         }
         result

@@ -70,7 +70,7 @@ pub struct Board {
 
 impl Board {
     /// Starts the clock and the serial line. Interrupts stay masked: they only end a sleep.
-    pub fn new(systick: SYST) -> Self {
+    pub fn new(systick: SYST) -> (Self, Line) {
         cortex_m::interrupt::disable();
         TIMER0_RELOAD.write(u32::MAX);
         TIMER0_CTRL.write(1);
@@ -79,7 +79,7 @@ impl Board {
         UART0_CTRL.write(TX_ENABLE | RX_ENABLE | RX_INTERRUPT);
         // SAFETY: no handler runs, because interrupts are masked.
         unsafe { NVIC::unmask(Uart0Receive) };
-        Board { systick, now_us: 0, counted: TIMER0_VALUE.read() }
+        (Board { systick, now_us: 0, counted: TIMER0_VALUE.read() }, Line)
     }
 
     /// Time since the start. It must be called at least every 171 s, the timer's period.
@@ -109,10 +109,20 @@ impl Board {
         UART0_CLEAR.write(CLEAR_RX);
         NVIC::unpend(Uart0Receive);
     }
+}
+
+/// The serial line.
+pub struct Line;
+
+impl Line {
+    /// Returns whether an octet waits.
+    pub fn has_octet(&self) -> bool {
+        UART0_STATE.read() & RX_FULL != 0
+    }
 
     /// An octet from the serial line, if one waits.
     pub fn read(&mut self) -> Option<u8> {
-        (UART0_STATE.read() & RX_FULL != 0).then(|| UART0_DATA.read() as u8)
+        self.has_octet().then(|| UART0_DATA.read() as u8)
     }
 
     /// Sends an octet on the serial line, when it has room.

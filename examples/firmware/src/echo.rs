@@ -66,14 +66,15 @@ fn echo<P: Profile>(
     listen: ListenConfig,
 ) -> Result<(), &'static str> {
     let peripherals = Peripherals::take().ok_or("no peripherals")?;
-    let mut radio = SerialRadio::new(Board::new(peripherals.SYST));
+    let (mut board, line) = Board::new(peripherals.SYST);
+    let mut radio = SerialRadio::new(line);
     radio.strobes = P::Listening::WAKES;
     let place = place.ok_or("run twice")?;
     let node = make_with_layers(place, config, layers, radio.capabilities());
     radio.set_filter(node.filter());
     commission(node)?;
     if P::Listening::SLEEPS && !config.mac.rx_on_when_idle {
-        let parent = node.set_parent(radio.board.now(), Some(ROUTER));
+        let parent = node.set_parent(board.now(), Some(ROUTER));
         parent.map_err(|_| "no room for a parent")?;
     }
     if P::Listening::WAKES {
@@ -83,12 +84,12 @@ fn echo<P: Profile>(
     let mut streams = Server::<Echo, Room>::new(listen);
     let mut datagrams = udp::Echo::new(Echo::PORT);
     loop {
-        let now = radio.board.now();
+        let now = board.now();
         let busy = streams.poll(now, node) | datagrams.poll(now, node);
         let due = earliest(streams.deadline(), datagrams.deadline());
         let wake_up_at = earliest(node.drive(now, &mut radio), due);
         if !busy {
-            radio.board.sleep(wake_up_at.unwrap_or(Instant::MAX) - now);
+            board.sleep(wake_up_at.unwrap_or(Instant::MAX) - now);
         }
     }
 }

@@ -7,6 +7,7 @@
 //! | `sensor` | a sleepy leaf sends readings to a host; its radio is its serial line |
 //! | `mote` | one node, a web and CoAP server, whose radio is its serial line |
 //! | `echo`, `echo-…` | sends received data back, each in its own configuration |
+//! | `echo-tasks` | the same as tasks of an executor, with async sockets |
 //! | `measure` | counts the instructions of a segment |
 //! | `octets` | compares the copies and sums in assembly with plain ones |
 //!
@@ -23,6 +24,7 @@ pub mod console;
 pub mod echo;
 pub mod place;
 pub mod serial_radio;
+pub mod tasks;
 pub mod world;
 
 use core::hint::black_box;

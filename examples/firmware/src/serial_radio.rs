@@ -1,13 +1,13 @@
 //! A radio at the other end of the board's serial line, provided by `kinglet gateway --serial`.
 
-use crate::board::Board;
+use crate::board::Line;
 use kinglet::radio::serial::{Receiver, Request, parse_event};
 use kinglet::radio::{Busy, Capabilities, Command, Driver, Event, Filter, MAX_FRAME};
 use kinglet::time::Instant;
 
 /// The line, and the state of the radio.
 pub struct SerialRadio {
-    pub board: Board,
+    pub line: Line,
     receiver: Receiver,
     /// True if a transmission is outstanding.
     sending: bool,
@@ -19,8 +19,8 @@ pub struct SerialRadio {
 }
 
 impl SerialRadio {
-    pub fn new(board: Board) -> Self {
-        SerialRadio { board, receiver: Receiver::new(), sending: false, number: 0, strobes: false }
+    pub fn new(line: Line) -> Self {
+        SerialRadio { line, receiver: Receiver::new(), sending: false, number: 0, strobes: false }
     }
 }
 
@@ -32,7 +32,7 @@ impl Driver for SerialRadio {
     }
 
     fn set_filter(&mut self, filter: Filter) {
-        Request::Filter(filter).send(|octet| self.board.write(octet));
+        Request::Filter(filter).send(|octet| self.line.write(octet));
     }
 
     fn submit(&mut self, _: Instant, command: Command, frame: &[u8]) -> Result<(), Busy> {
@@ -46,13 +46,13 @@ impl Driver for SerialRadio {
             _ => {}
         }
         let request = Request::Command { command, number: self.number, frame };
-        request.send(|octet| self.board.write(octet));
+        request.send(|octet| self.line.write(octet));
         Ok(())
     }
 
     fn poll_event(&mut self, now: Instant, frame: &mut [u8; MAX_FRAME]) -> Option<Event> {
         // As many octets as the line has: the next ones may be the rest of an event.
-        while let Some(octet) = self.board.read() {
+        while let Some(octet) = self.line.read() {
             let message = self.receiver.push(octet);
             let Some((event, number, octets)) = message.and_then(|m| parse_event(now, m)) else {
                 continue;

@@ -21,6 +21,11 @@ use kinglet_wire::udp::{self, Datagram};
 /// Range of ephemeral ports: 0xF0B0 to 0xF0BF compress to four bits (RFC 6282, 4.3.1).
 const EPHEMERAL: Range<u16> = 0xF0B0..0xF100;
 
+/// Returns the data of the datagram whose UDP header begins at `start` of the packet.
+fn udp_data(packet: &[u8], start: u16) -> &[u8] {
+    packet.get(usize::from(start)..).and_then(|it| it.get(udp::HEADER_LEN..)).unwrap_or_default()
+}
+
 impl<S: Sizes, X: Copy> Net<S, X> {
     /// Binds a socket to `port` on all own addresses; 0 chooses a port of 0xF0B0 to 0xF0FF, which
     /// compress well.
@@ -135,6 +140,33 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         socket: UdpHandle,
         buf: &mut [u8],
     ) -> Result<Option<UdpDatagram>, UdpError> {
+        match self.udp_unread(socket)? {
+            Some(len) if len > buf.len() => Err(UdpError::BufferTooShort(len)),
+            _ => self.udp_recv_part(socket, buf),
+        }
+    }
+
+    /// Returns the octets of data of the oldest unread datagram; `None` if there is none.
+    ///
+    /// # Errors
+    /// [`UdpError::NotBound`]
+    pub fn udp_unread(&self, socket: UdpHandle) -> Result<Option<usize>, UdpError> {
+        let place = self.sockets.as_slice().get(usize::from(socket.0));
+        let place = place.filter(|place| place.port != 0).ok_or(UdpError::NotBound)?;
+        let oldest = place.queue.front();
+        Ok(oldest.map(|oldest| udp_data(self.pool.get(oldest.packet), oldest.start).len()))
+    }
+
+    /// As [`Net::udp_recv`]; of a datagram that is longer than `buf` only the beginning is read,
+    /// and the rest is discarded. `len` is the length of the whole datagram.
+    ///
+    /// # Errors
+    /// [`UdpError::NotBound`]
+    pub fn udp_recv_part(
+        &mut self,
+        socket: UdpHandle,
+        buf: &mut [u8],
+    ) -> Result<Option<UdpDatagram>, UdpError> {
         let place = self.sockets.as_slice().get(usize::from(socket.0));
         let place = place.filter(|place| place.port != 0).ok_or(UdpError::NotBound)?;
         let Some(Received { packet, start }) = place.queue.front() else {
@@ -142,9 +174,9 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         };
         let octets = self.pool.get(packet);
         let upper = octets.get(usize::from(start)..).unwrap_or_default();
-        let data = upper.get(udp::HEADER_LEN..).unwrap_or_default();
+        let data = udp_data(octets, start);
         let len = data.len();
-        copy(buf.get_mut(..len).ok_or(UdpError::BufferTooShort(len))?, data);
+        copy(buf, data);
         // Both were parsed before, on reception.
         let headers = (Header::read(octets), udp::Header::read(upper));
         let _ = self.pop_received(socket);

@@ -133,6 +133,23 @@ fn a_short_buffer_leaves_the_datagram() {
 }
 
 #[test]
+fn a_part_of_a_datagram_is_read_on_request_and_the_rest_is_gone() {
+    let (mut a, from, mut b, to) = pair();
+    assert_eq!(b.udp_unread(to), Ok(None));
+    for text in [&b"four"[..], b"five5"] {
+        a.udp_send(NOW, from, global(2), 5683, text).unwrap();
+        carry(&mut a, 1, &mut b);
+    }
+    assert_eq!(b.udp_unread(to), Ok(Some(4)));
+    let mut buf = [0; 3];
+    assert_eq!(b.udp_recv_part(to, &mut buf).map(|got| got.unwrap().len), Ok(4));
+    assert_eq!((&buf, b.udp_unread(to)), (b"fou", Ok(Some(5))));
+    b.udp_close(to);
+    assert_eq!(b.udp_unread(to), Err(UdpError::NotBound));
+    assert_eq!(b.udp_recv_part(to, &mut buf).err(), Some(UdpError::NotBound));
+}
+
+#[test]
 fn an_unbound_port_is_reported_to_the_sender() {
     let (mut a, from, mut b, _) = pair();
     a.udp_send(NOW, from, global(2), 99, b"anyone?").unwrap();

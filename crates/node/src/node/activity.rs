@@ -75,11 +75,24 @@ impl<P: Profile> Node<P> {
     /// Notes the end of a transmission. For the layers above the MAC it changes no deadline, unless
     /// routing, discovery or the poller depends on it, or the frame was for a child.
     pub(crate) fn wake_after_transmission(&mut self) {
-        let follows = self.routing().is_on() || self.net.discovery().is_on();
-        if Self::HAS_CHILDREN || self.poller.parent().is_some() || follows {
+        if self.depends_on_transmissions() {
             return self.wake();
         }
         *self.activity.get_mut() = Activity::Busy;
+    }
+
+    /// Returns whether a layer above the MAC has a deadline that transmissions change.
+    fn depends_on_transmissions(&self) -> bool {
+        let follows = self.routing().is_on() || self.net.discovery().is_on();
+        Self::HAS_CHILDREN || self.poller.parent().is_some() || follows
+    }
+
+    /// Notes that outcomes of frames and data requests were taken. A deadline that was looked up
+    /// between the event and this, as [`Node::drive`] does, is out of date.
+    pub(crate) fn note_outcomes(&mut self) {
+        if self.depends_on_transmissions() {
+            *self.above.get_mut() = None;
+        }
     }
 
     /// Notes that the radio was offered everything.

@@ -371,6 +371,7 @@ impl<P: Profile> Node<P> {
             let _ = self.mac.set_pending(now, child, pending);
         }
         self.plan_data_request(now);
+        self.note_outcomes();
     }
 
     /// Returns the frame that [`Node::poll_radio`] is likely to return next, while another one is

@@ -5,7 +5,7 @@ use kinglet::mac::{CcmStar, PeerCounter, Tabled};
 use kinglet::radio::{Ack, Busy, Capabilities, Command, Driver, Event, Filter, MAX_FRAME};
 use kinglet::tcp::{ConnectionConfig, ListenConfig, State, WithPolicies};
 use kinglet::time::{Duration, Instant};
-use kinglet::{Mote, Node};
+use kinglet::{Config, Mote, Node, Polling};
 use std::collections::VecDeque;
 
 /// A radio that reports given events and records its commands.
@@ -224,4 +224,31 @@ fn acknowledgments_become_one_while_an_earlier_one_has_not_left() {
     }
     assert_eq!(two.transmitted[1] - before, 2, "and one for the rest");
     assert_eq!(two.nodes[0].tcp().info(client).unwrap().bytes_in_flight, 0);
+}
+
+#[test]
+fn a_leaf_polls_again_after_a_poll_that_found_nothing() {
+    let base = Duration::from_secs(60);
+    let mut config = Config::new(2, [0; 8], 2, [2; 16]);
+    config.mac.rx_on_when_idle = false;
+    config.polling = Polling::Predictive { base };
+    let mut leaf = Box::new(Node::<Mote>::new(config, usual()));
+    let (mut radio, mut now) = (Radio::default(), Instant::from_secs(1));
+    leaf.set_parent(now, Some(1)).unwrap();
+    for poll in 1..=3 {
+        // The channel access takes a few turns.
+        let sent = (0..50).any(|_| {
+            let due = leaf.drive(now, &mut radio);
+            let sends = |(command, _): &_| matches!(command, Command::Transmit { .. });
+            let sent = radio.commands.drain(..).any(|it| sends(&it));
+            now = if sent { now } else { due.expect("a poll is due some time") };
+            sent
+        });
+        assert!(sent, "a data request");
+        let ack = Ack::Received { frame_pending: false };
+        radio.events.push_back((Event::Transmitted { sfd: now, ack }, Vec::new()));
+        assert_eq!(leaf.drive(now, &mut radio), Some(now));
+        assert_eq!(leaf.stats().data_requests, poll);
+        assert!(leaf.deadline() > Some(now), "the next poll: {:?}", leaf.deadline());
+    }
 }

@@ -343,6 +343,12 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         self.entry(handle).map_or(0, |e| e.conn.readable())
     }
 
+    /// Returns whether a connection to `port` waits for [`Endpoint::accept`].
+    pub fn can_accept(&self, port: u16) -> bool {
+        let mut entries = self.slots.as_slice().iter().filter_map(|slot| slot.entry.as_ref());
+        entries.any(|entry| !entry.flags.is_accepted() && entry.local_port == port)
+    }
+
     /// Returns the name of a connection: peer, local port, remote port.
     pub fn name(&self, handle: Handle) -> Option<(K, u16, u16)> {
         self.entry(handle).map(|e| (e.peer, e.local_port, e.remote_port))

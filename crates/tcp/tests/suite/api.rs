@@ -73,7 +73,9 @@ fn data_left_by_an_aborted_connection_are_not_sent_by_the_next_one() {
         s.give(SYN, 0, 0, b"").unwrap();
         s.theirs = s.take().unwrap().header.seq;
         s.give(ACK, 1, 1, b"").unwrap();
+        assert!(s.ep.can_accept(80) && !s.ep.can_accept(81));
         let handle = s.ep.accept(80).unwrap();
+        assert!(!s.ep.can_accept(80));
         assert_eq!(s.ep.send_static(handle, &PAGE[..3]), Ok(3));
         assert_eq!(s.ep.send_static(handle, &PAGE[3..5]), Ok(2), "both places are free");
         let text: Vec<u8> = s.take_all().into_iter().flat_map(|g| g.payload).collect();

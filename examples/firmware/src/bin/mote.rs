@@ -14,7 +14,7 @@ use kinglet::tcp::ListenConfig;
 use kinglet::time::{Instant, earliest};
 use kinglet_apps::{App, Page, Place as Room, coap, http, udp};
 use kinglet_firmware::app::CONNECTION;
-use kinglet_firmware::board::Board;
+use kinglet_firmware::board::{Board, Line};
 use kinglet_firmware::coap::{Server, config as coap_config};
 use kinglet_firmware::console;
 use kinglet_firmware::place::{SHORT, commission, config};
@@ -42,13 +42,14 @@ impl http::Sizes for Web {
 #[entry]
 fn main() -> ! {
     let result = match cortex_m::Peripherals::take() {
-        Some(peripherals) => serve(SerialRadio::new(Board::new(peripherals.SYST))),
+        Some(peripherals) => serve(Board::new(peripherals.SYST)),
         None => Err("no peripherals"),
     };
     console::end(result)
 }
 
-fn serve(mut radio: SerialRadio) -> Result<(), &'static str> {
+fn serve((mut board, line): (Board, Line)) -> Result<(), &'static str> {
+    let mut radio = SerialRadio::new(line);
     let place = singleton!(: Place<Mote> = Place::uninit()).ok_or("run twice")?;
     let node = make(place, config(), radio.capabilities());
     commission(node)?;
@@ -60,12 +61,12 @@ fn serve(mut radio: SerialRadio) -> Result<(), &'static str> {
     let coap = coap.ok_or("run twice")?;
     let echo = singleton!(: udp::Echo = udp::Echo::new(ECHO_PORT)).ok_or("run twice")?;
     loop {
-        let now = radio.board.now();
+        let now = board.now();
         let busy = web.poll(now, node) | echo.poll(now, node) | coap.poll(now, node);
         let servers = earliest(echo.deadline(), earliest(web.deadline(), coap.deadline()));
         let wake_up_at = earliest(node.drive(now, &mut radio), servers);
         if !busy {
-            radio.board.sleep(wake_up_at.unwrap_or(Instant::MAX) - now);
+            board.sleep(wake_up_at.unwrap_or(Instant::MAX) - now);
         }
     }
 }

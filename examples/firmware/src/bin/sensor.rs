@@ -12,7 +12,7 @@ use kinglet::tcp::ConnectionConfig;
 use kinglet::time::{Duration, Instant, earliest};
 use kinglet_apps::App;
 use kinglet_apps::sense::{Probe, Readings, Sampling, StreamSensor, Waiting};
-use kinglet_firmware::board::Board;
+use kinglet_firmware::board::{Board, Line};
 use kinglet_firmware::place::{HOST, ROUTER, commission, config};
 use kinglet_firmware::serial_radio::SerialRadio;
 use kinglet_firmware::{Place, console, make};
@@ -47,29 +47,30 @@ impl Probe for Thermometer {
 #[entry]
 fn main() -> ! {
     let peripherals = cortex_m::Peripherals::take();
-    let radio = peripherals.map(|all| SerialRadio::new(Board::new(all.SYST)));
-    console::end(radio.ok_or("no peripherals").and_then(sense))
+    let board = peripherals.map(|all| Board::new(all.SYST));
+    console::end(board.ok_or("no peripherals").and_then(sense))
 }
 
-fn sense(mut radio: SerialRadio) -> Result<(), &'static str> {
+fn sense((mut board, line): (Board, Line)) -> Result<(), &'static str> {
+    let mut radio = SerialRadio::new(line);
     let mut config = config();
     config.mac.rx_on_when_idle = false;
     let place = singleton!(: Place<Mote> = Place::uninit()).ok_or("run twice")?;
     let node = make(place, config, radio.capabilities());
     radio.set_filter(node.filter());
     commission(node)?;
-    let start = radio.board.now();
+    let start = board.now();
     node.set_parent(start, Some(ROUTER)).map_err(|_| "no room for a parent")?;
     let sampling = Sampling { start, period: INTERVAL, batch: 1, queue: QUEUE };
     let readings = Readings::<Thermometer, Queue>::new(sampling, Thermometer);
     let config = ConnectionConfig::DEFAULT;
     let mut sensor = StreamSensor::new(readings, (HOST, PORT), start, config);
     loop {
-        let now = radio.board.now();
+        let now = board.now();
         if sensor.poll(now, node) {
             continue;
         }
         let wake_up_at = earliest(node.drive(now, &mut radio), sensor.deadline());
-        radio.board.sleep(wake_up_at.unwrap_or(Instant::MAX) - now);
+        board.sleep(wake_up_at.unwrap_or(Instant::MAX) - now);
     }
 }

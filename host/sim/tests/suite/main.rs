@@ -15,3 +15,4 @@ mod radio;
 mod reception;
 mod sleeping;
 mod strobing;
+mod tasks;

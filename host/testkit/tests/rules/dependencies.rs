@@ -65,7 +65,10 @@ fn allowed(name: &str) -> Option<Vec<&'static str>> {
         "kinglet-packetdrill" => vec!["kinglet-time", TESTKIT],
         // They use the layers through the node, except CoAP, which the node does not have.
         "kinglet-apps" => vec!["kinglet", "kinglet-coap", "kinglet-mem", "kinglet-time"],
-        "kinglet-sim" => below_sim(),
+        // Async sockets: no layer knows of tasks.
+        "kinglet-embassy" => vec!["kinglet", "kinglet-time"],
+        // Its tests run tasks on simulated nodes.
+        "kinglet-sim" => [below_sim(), vec!["kinglet-embassy"]].concat(),
         // The behaviour of other stacks must not come from Kinglet's.
         "kinglet-peers" => vec!["kinglet-time", "kinglet-wire"],
         // A protocol that is independent of the stack.

@@ -40,13 +40,15 @@ impl Frame {
         Frame { len: 0, shift, at_a_halfword: 0, octets: [0; MAX_FRAME + 1] }
     }
 
-    fn take(&mut self, frame: &[u8]) {
+    /// Replaces the octets.
+    pub fn take(&mut self, frame: &[u8]) {
         self.len = frame.len() as u16;
         let room = self.octets.iter_mut().skip(usize::from(self.shift));
         room.zip(frame).for_each(|(to, from)| *to = *from);
     }
 
-    fn octets(&mut self) -> &mut [u8] {
+    /// The octets.
+    pub fn octets(&mut self) -> &mut [u8] {
         let (from, len) = (usize::from(self.shift), usize::from(self.len));
         self.octets.get_mut(from..from + len).unwrap_or_default()
     }
@@ -134,7 +136,7 @@ impl<'a, P: Profile> Station<'a, P> {
 }
 
 /// Ticks since `before`; the clock counts down and has 24 bits.
-fn ticks_since(before: u32) -> u32 {
+pub fn ticks_since(before: u32) -> u32 {
     compiler_fence(Ordering::SeqCst);
     let ticks = before.wrapping_sub(SYST::get_current()) & 0xFF_FFFF;
     all_idle();
@@ -160,7 +162,7 @@ fn all_idle() {
 
 /// Age of the beginning of a reported frame: a full frame, its acknowledgement and the spacing
 /// after it are over, so that the next one follows without a wait.
-const PASSED: Duration = Duration::from_millis(10);
+pub const PASSED: Duration = Duration::from_millis(10);
 
 /// Carries frames in both directions until neither node has any to send.
 pub fn settle<P: Profile>(now: Instant, from: &mut Station<'_, P>, to: &mut Station<'_, P>) {

@@ -11,7 +11,7 @@ use kinglet_firmware::board::Stack;
 use kinglet_firmware::console::{self, Piece::Number, Piece::Text};
 
 /// Warm-up segments: slow start is over, and every table has its entries.
-const WARM_UP: u32 = 20;
+pub const WARM_UP: u32 = 20;
 /// Segments that count.
 pub const SEGMENTS: u32 = 200;
 /// Octets of the MSS that timestamps take; the payload leaves room for them.
