@@ -23,8 +23,8 @@ Commands for the second one, from its standard input (`help` lists all):
 A node behind RIOT's dispatcher, which connects any number of nodes:
   kinglet node examples/node-a.toml --zep [::1]:17754
 
-A node replies to ping, and has echo (port 7, TCP and UDP), sink (9) and source
-(19). `quit` or Ctrl-C ends it; the end of the input does not.
+A node replies to ping, and has echo (port 7, TCP and UDP), sink (9), source (19)
+and a page (80). `quit` or Ctrl-C ends it; the end of the input does not.
 host/zep/README.md describes the format on the air and nodes of other projects.
 
 Exit codes: 0 `quit` or a signal; 2 the command line or the settings are wrong;

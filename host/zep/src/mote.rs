@@ -21,15 +21,27 @@ use kinglet::radio::{Driver, Filter};
 use kinglet::rpl::{Info, Role, Sequence};
 use kinglet::tcp::{ConnectionConfig, Handle, ListenConfig};
 use kinglet_apps::service::{Echo, Server, Service, Sink, Sizes, Source};
-use kinglet_apps::{App, Place, SnakeCase, udp};
+use kinglet_apps::{App, Page, Place, SnakeCase, http, udp};
 use kinglet_sim::trace::Losses;
 use kinglet_time::{Duration, Instant, earliest};
 use std::fmt;
 use std::io::{self, BufRead};
 use std::thread;
 
+/// The page of its web server.
+const PAGE: Page = Page(
+    b"<!doctype html><title>Kinglet node</title><h1>Kinglet node</h1>\
+    <p>This page comes from a node with a radio of its own.</p>\n",
+);
+const WEB_PORT: u16 = 80;
+
 /// Number of simultaneous connections of each service.
 pub(crate) struct Services;
+
+impl http::Sizes for Services {
+    type Line = [u8; 96];
+    type Connections<C> = [Place<C>; 3];
+}
 
 impl Sizes for Services {
     type Connections<C> = [Place<C>; 3];
@@ -155,6 +167,7 @@ struct Apps {
     echo: Server<Echo, Services, Handle>,
     sink: Server<Sink, Services, Handle>,
     source: Server<Source, Services, Handle>,
+    web: http::Server<Page, Services>,
     datagrams: udp::Echo,
 }
 
@@ -163,12 +176,14 @@ impl Apps {
         self.echo.poll(now, node)
             | self.sink.poll(now, node)
             | self.source.poll(now, node)
+            | self.web.poll(now, node)
             | self.datagrams.poll(now, node)
     }
 
     fn deadline(&self) -> Option<Instant> {
         let streams = earliest(self.echo.deadline(), self.sink.deadline());
-        earliest(streams, earliest(self.source.deadline(), self.datagrams.deadline()))
+        let others = earliest(self.source.deadline(), self.web.deadline());
+        earliest(earliest(streams, others), self.datagrams.deadline())
     }
 }
 
@@ -218,6 +233,7 @@ impl Mote {
             echo: Server::new(listen),
             sink: Server::new(listen),
             source: Server::new(listen),
+            web: http::Server::new(WEB_PORT, listen, PAGE),
             datagrams: udp::Echo::new(Echo::PORT),
         };
         let (tasks, pings, udp) = (Vec::new(), 0, None);

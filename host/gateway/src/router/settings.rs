@@ -178,6 +178,9 @@ fn net(mut t: Reader<'_>, host: settings::Prefix, mtu: u16) -> Result<Scenario, 
     network.radio.channel = t.integer("channel", 11..=26, CHANNEL.into())? as u8;
     network.radio.tx_power_dbm = t.number("power_dbm", -40.0..=30.0, 0.0)?;
     network.mac.security = None;
+    // As leaves with the defaults of `kinglet::Config`, and those of OpenThread: they poll for each
+    // frame.
+    network.mac.indirect.burst = false;
     network.link_addresses = link_addresses(&mut t)?;
     let what = "the prefix of the nodes' addresses, such as \"fd00:5::/64\"";
     let mesh: settings::Prefix = required(&mut t, "prefix", what)?;
@@ -290,6 +293,7 @@ mod tests {
         assert_eq!((network.mac.pan_id.0, network.radio.channel), (PAN, CHANNEL));
         assert_eq!((network.routing, network.rpl.mode), (Routing::Rpl, Mode::NonStoring));
         assert_eq!(network.contexts, Some([None; CONTEXTS]));
+        assert!(!network.mac.indirect.burst);
         assert_eq!(router_address(network).to_string(), "fd00:5::12:4b00:0:a");
         assert_eq!(network.prefix.host().to_string(), "fd00:5:0:1::1");
     }

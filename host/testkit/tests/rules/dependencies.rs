@@ -83,7 +83,8 @@ fn allowed(name: &str) -> Option<Vec<&'static str>> {
         "kinglet-python" => vec!["kinglet-lab"],
         "kinglet-cli" => {
             // Its tests have sticks.
-            [below_lab(), vec!["kinglet-lab", "kinglet-gateway", "kinglet-zep", CHIPS]].concat()
+            let own = ["kinglet-lab", "kinglet-gateway", "kinglet-zep", "kinglet-spinel", CHIPS];
+            [below_lab().as_slice(), &own].concat()
         }
         "xtask" => vec![],
         _ => return None,
