@@ -75,6 +75,8 @@ pub(crate) struct Air {
     signals: Vec<Signal>,
     noises: Vec<Noise>,
     sent: Vec<Sent>,
+    /// Frames that have begun, for chips in range; `None` = there are none.
+    begun: Option<Vec<Sent>>,
     pub(crate) answer: Option<Answer>,
 }
 
@@ -93,6 +95,21 @@ impl Air {
         const MEMORY_US: u64 = 20_000;
         self.signals.retain(|signal| signal.end() + MEMORY_US > now);
         self.noises.retain(|noise| noise.until + MEMORY_US > now);
+    }
+
+    /// Has each frame of the chip kept at its begin, for other chips.
+    pub(crate) fn share(&mut self) {
+        self.begun = Some(Vec::new());
+    }
+
+    /// Notes a frame of the chip that begins now or later.
+    pub(crate) fn note_begun(&mut self, sent: &Sent) {
+        self.begun.iter_mut().for_each(|begun| begun.push(sent.clone()));
+    }
+
+    /// Returns the frames that have begun since the last call.
+    pub(crate) fn take_begun(&mut self) -> Vec<Sent> {
+        self.begun.as_mut().map(core::mem::take).unwrap_or_default()
     }
 
     pub(crate) fn take_sent(&mut self) -> Option<Sent> {
@@ -119,7 +136,9 @@ impl Air {
                 rssi_dbm: -60,
             });
         }
-        self.sent.push(sent);
+        if self.begun.is_none() {
+            self.sent.push(sent);
+        }
     }
 
     /// Returns the first signal of `weakest_dbm` or more on `channel` whose preamble begins at or

@@ -15,11 +15,13 @@ mod bench;
 mod coprocessor;
 mod model;
 mod nrf52840;
+mod ports;
 
 pub use at86rf233::{Bus, Chip, Failed, Interrupt, Reset, Shared, SleepTransmit};
 pub use bench::{Board, Hooks};
 pub use coprocessor::{Coprocessor, LineFaults, SharedCoprocessor};
 pub use nrf52840::{SharedSoc, Soc};
+pub use ports::Ports;
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

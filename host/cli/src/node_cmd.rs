@@ -4,6 +4,7 @@ use crate::exit::{Code, Failure, say};
 use crate::outputs::{Files, Input, Output};
 use kinglet_zep::air::Ends;
 use kinglet_zep::console::Report;
+use kinglet_zep::link::Link;
 use kinglet_zep::mote::{Ending, Mote, MoteError};
 use kinglet_zep::settings::Settings;
 use kinglet_zep::state::State;
@@ -22,12 +23,12 @@ Commands for the second one, from its standard input (`help` lists all):
 A node behind RIOT's dispatcher, which connects any number of nodes:
   kinglet node examples/node-a.toml --zep [::1]:17754
 
-A node replies to ping, and has echo (port 7, TCP and UDP), sink (9) and source
-(19). `quit` or Ctrl-C ends it; the end of the input does not.
+A node replies to ping, and has echo (port 7, TCP and UDP), sink (9), source (19)
+and a page (80). `quit` or Ctrl-C ends it; the end of the input does not.
 host/zep/README.md describes the format on the air and nodes of other projects.
 
 Exit codes: 0 `quit` or a signal; 2 the command line or the settings are wrong;
-3 the settings cannot be read, or the UDP link fails. A command that fails on
+3 the settings cannot be read, or the radio fails. A command that fails on
 the console says why and does not end the node. With --json the `error` of a
 connection is null, refused, no_response, timed_out, unreachable, reset or
 aborted.")]
@@ -38,8 +39,18 @@ pub(crate) struct Args {
     /// UDP addresses of this end and of the other one, a
     /// node or a dispatcher  [default port: 17754;
     /// default LOCAL: any free port]
-    #[arg(long, value_name = "[LOCAL,]REMOTE", verbatim_doc_comment)]
-    zep: Ends,
+    #[arg(
+        long,
+        value_name = "[LOCAL,]REMOTE",
+        required_unless_present = "radio",
+        conflicts_with = "radio",
+        verbatim_doc_comment
+    )]
+    zep: Option<Ends>,
+    /// Another radio: a stick with OpenThread's ot-rcp,
+    /// spinel+serial:/dev/ttyACM0?baud=460800
+    #[arg(long, value_name = "URL", verbatim_doc_comment)]
+    radio: Option<Link>,
     /// Keep frame counters, and RPL's version, over
     /// restarts; `key_file` in the settings needs it
     #[arg(long, value_name = "DIR", verbatim_doc_comment)]
@@ -63,15 +74,17 @@ pub(crate) fn run(args: &Args) -> Result<Code, Failure> {
     let outputs = files.check()?;
     let state = state.map(|slot| State::open(outputs.path(slot), &settings.owner()));
     let state = state.transpose().map_err(|error| failure(&error.into()))?;
-    let mut mote = Mote::with_state(&settings, args.zep, state).map_err(|error| failure(&error))?;
+    // clap has seen to one of both.
+    let link = args.radio.clone().or(args.zep.map(Link::Zep));
+    let link = link.ok_or_else(|| Failure::usage("give --zep or --radio"))?;
+    let mut mote = Mote::with_state(&settings, &link, state).map_err(|error| failure(&error))?;
     let mut report_state = |report: Report| {
         // Plain structs of strings and numbers always serialise.
         let json = || serde_json::to_string(&report).unwrap_or_default();
         let text = if args.json { json() } else { report.to_string() };
         say(&format!("{text}\n"));
     };
-    let (local, remote) = (mote.local(), args.zep.remote);
-    report_state(Report::Started { addresses: mote.addresses(), local, remote });
+    report_state(mote.started());
     end_on_signals(mote.ending());
     let no_thread = |error: std::io::Error| failure(&MoteError::Io(error));
     mote.listen_to(BufReader::new(stdin())).map_err(no_thread)?;
@@ -84,7 +97,9 @@ fn failure(error: &MoteError) -> Failure {
         MoteError::Full(_) | MoteError::NoState => Code::Usage,
         MoteError::Key(error) if !error.is_io() => Code::Usage,
         MoteError::State(error) if !error.is_io() => Code::Usage,
-        MoteError::Key(_) | MoteError::State(_) | MoteError::Io(_) => Code::Io,
+        MoteError::Key(_) | MoteError::State(_) | MoteError::Radio(_) | MoteError::Io(_) => {
+            Code::Io
+        }
     };
     Failure { code, message: error.to_string() }
 }

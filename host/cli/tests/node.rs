@@ -81,7 +81,7 @@ fn mistakes_say_where_they_are() {
             &example("node-a.toml"),
             "192.0.2.1:17754,127.0.0.1",
             3,
-            "the air: cannot use the UDP address 192.0.2.1:17754: ",
+            "the radio: cannot use the UDP address 192.0.2.1:17754: ",
         ),
     ] {
         let output = node(file, zep).stdin(Stdio::null()).output().unwrap();

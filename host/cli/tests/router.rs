@@ -3,8 +3,6 @@
 mod common;
 use common::*;
 use kinglet_testkit::namespace::in_namespace;
-use std::io::{Read, Write};
-use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::process::{Command, Stdio};
 use std::thread;
 use std::time::Duration;
@@ -94,24 +92,6 @@ fn is_as_configured() -> bool {
     right
 }
 
-/// Asserts that a node returns many octets.
-fn is_complete(node: u8) {
-    let to = SocketAddr::new(address(node).parse().unwrap(), 7);
-    let mut stream = TcpStream::connect_timeout(&to, LIMIT).expect("a connection");
-    stream.set_read_timeout(Some(LIMIT)).unwrap();
-    let sent: Vec<u8> = (0..OCTETS).map(|place| (place % 251) as u8).collect();
-    let mut writer = stream.try_clone().unwrap();
-    let octets = sent.clone();
-    let writing = thread::spawn(move || {
-        writer.write_all(&octets).expect("it accepts them");
-        writer.shutdown(Shutdown::Write).expect("the end");
-    });
-    let mut come = Vec::new();
-    stream.read_to_end(&mut come).expect("its octets");
-    writing.join().expect("all are sent");
-    assert!(come == sent, "{} octets", come.len());
-}
-
 #[test]
 fn linux_reaches_nodes_through_a_border_router_whose_device_heals() {
     let name = "linux_reaches_nodes_through_a_border_router_whose_device_heals";
@@ -122,7 +102,7 @@ fn heals() {
     let network = Network::new("", "rpl = { role = \"router\" }");
     let router = network.start();
     assert!(router.announcement.contains("nodes have addresses of fd00:5::/64"));
-    NODES.into_iter().for_each(is_complete);
+    NODES.into_iter().for_each(|node| is_complete(&address(node), OCTETS));
     for (what, commands) in [
         ("down and up", &["link set kltest0 down", "link set kltest0 up"][..]),
         ("no address", &["address flush dev kltest0"]),
@@ -135,7 +115,7 @@ fn heals() {
         eprintln!("{what}: healed after {healed:.1?}");
         until(LIMIT, || answers(&address(NODES[1])));
     }
-    is_complete(NODES[0]);
+    is_complete(&address(NODES[0]), OCTETS);
     network.reload(&router, "fd00:5:0:1::1", "fd00:5:0:2::7");
     until(LIMIT, || has_address("fd00:5:0:2::7/64") && !has_address("fd00:5:0:1::1"));
     until(LIMIT, || answers(&address(NODES[0])));

@@ -15,6 +15,7 @@
 //! | `beyond` | external devices that share the simulated channel by ZEP |
 //! | [`policy`] | packets that nodes have dropped because of their origin |
 //! | [`status`] | the present state of each node |
+//! | `stick` | state of a radio coprocessor |
 //! | `look` | a snapshot of a network |
 //! | [`show`] | announcement, live table, summary |
 //! | `map` | a page with the nodes and their routes, rewritten every second |
@@ -134,6 +135,7 @@ mod serial;
 mod serve;
 pub mod show;
 pub mod status;
+mod stick;
 pub mod tun;
 
 use bridge::{BridgeStats, Observer};

@@ -4,6 +4,7 @@ use crate::bridge;
 use crate::network::{Mesh, NodeCounters};
 use crate::policy::Drops;
 use crate::status::Status;
+use crate::stick::RadioLook;
 use kinglet_lab::run::{BorderResult, FlowResult, LossResult, Reasons};
 use kinglet_time::Duration;
 use kinglet_zep::console::Report;
@@ -33,6 +34,9 @@ pub(crate) struct Look {
     pub(crate) reasons: Reasons,
     /// The nodes whose state is known.
     pub(crate) nodes: Vec<Row>,
+    /// A coprocessor, if it is the radio of a border router.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) radio: Option<RadioLook>,
     /// Tables of a border router: its routes, and its neighbours.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) tables: Vec<Report>,
@@ -60,7 +64,7 @@ impl Look {
             all.merge(reasons);
             *reasons = reasons.occurred();
         }
-        Look { border_queue, policy, reasons: all, nodes, tables: Vec::new() }
+        Look { border_queue, policy, reasons: all, nodes, radio: None, tables: Vec::new() }
     }
 }
 

@@ -5,12 +5,14 @@ use crate::link::Event;
 use crate::look::{Look, Row, Shown};
 use crate::network::{Call, Mesh, Mote, NodeCounters, Server, Service};
 use crate::status::{Activity, Status, role_name};
+use crate::stick::RadioLook;
 use crate::tun::TunConfig;
 use core::net::Ipv6Addr;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use kinglet_lab::apps::services::PORTS;
 use kinglet_lab::run::{BorderResult, FlowResult, LossResult};
 use kinglet_lab::scenario::{Fault, Role, Transport};
+use kinglet_zep::device::Change;
 use serde::Serialize;
 use std::cmp::Reverse;
 use std::fmt::Write as _;
@@ -70,6 +72,11 @@ impl Notice {
     /// Returns that of a configuration that was read again; `what` is a word for the result.
     pub(crate) const fn of_reload(what: &'static str, text: String) -> Self {
         Notice { event: "reload", device: None, what, text }
+    }
+
+    /// Returns that of a change of the radio.
+    pub(crate) fn of_radio(Change { what, text }: Change) -> Self {
+        Notice { event: "radio", device: None, what, text }
     }
 
     /// Returns that of a change of a TUN device.
@@ -406,7 +413,7 @@ fn sleepers(rows: &[Row]) -> Option<String> {
 /// Returns the counters of the bridge, the sums, and one line for each of the `rows` nodes of most
 /// interest. Lines are shorter than 80 columns: a longer one would take two.
 fn table(
-    Look { border_queue, policy, nodes, tables, .. }: &Look,
+    Look { border_queue, policy, nodes, radio, tables, .. }: &Look,
     stats: &BridgeStats,
     rows: usize,
 ) -> String {
@@ -420,9 +427,9 @@ fn table(
         requests(nodes),
         frames(nodes),
     );
-    for line in
-        border_queue.as_ref().map(waiting).into_iter().chain(sleepers(nodes)).chain(policy.lines())
-    {
+    let queue = border_queue.as_ref().map(waiting).into_iter();
+    let radio = radio.iter().flat_map(RadioLook::lines);
+    for line in queue.chain(sleepers(nodes)).chain(policy.lines()).chain(radio) {
         text.push_str(&line);
         text.push('\n');
     }

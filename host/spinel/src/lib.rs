@@ -32,7 +32,7 @@ pub use identity::{Identity, Refusal};
 pub use line::{Line, LineError};
 pub use rcp::{Rcp, Stats, Trouble};
 pub use stick::Stick;
-pub use url::Url;
+pub use url::{Url, UrlError};
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

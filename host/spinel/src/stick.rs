@@ -5,15 +5,19 @@
 
 use crate::identity::Identity;
 use crate::line::{Line, LineError};
-use crate::rcp::{Rcp, Stats};
+use crate::rcp::{Rcp, Stats, Trouble};
 use crate::url::Url;
 use core::fmt;
 use kinglet_radio::{Busy, Capabilities, Command, Driver, Event, Filter, MAX_FRAME};
 use kinglet_time::{Duration, Instant, earliest};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::os::fd::BorrowedFd;
 
 /// Period with which a line that is gone is opened again.
 const REOPEN: Duration = Duration::from_millis(500);
+/// Limits of one wait for the line: a reopened one may be ready at once.
+const MIN_WAIT: Duration = Duration::from_millis(1);
+const MAX_WAIT: Duration = Duration::from_millis(500);
 /// Octets of one read, and most reads of one call.
 const CHUNK: usize = 4_096;
 const READS: usize = 16;
@@ -64,8 +68,50 @@ impl Stick {
         Ok(stick)
     }
 
-    /// Reads what has come and writes what waits; opens a line again that is gone.
-    pub fn exchange(&mut self, now: Instant) {
+    /// Waits until the coprocessor has identified itself, at most until `limit` has passed on the
+    /// clock of the owner.
+    ///
+    /// # Errors
+    /// It cannot be used, or has not answered; with the reason.
+    pub fn wait_until_ready(
+        &mut self,
+        clock: impl Fn() -> Instant,
+        limit: Duration,
+    ) -> Result<(), StickTrouble> {
+        let until = clock() + limit;
+        loop {
+            let now = clock();
+            self.exchange(now);
+            if self.status().identity.is_some() {
+                return Ok(());
+            }
+            let is_refused = matches!(self.rcp.trouble(), Some(Trouble::Refused(_)));
+            if is_refused || now >= until {
+                let damaged = self.rcp.stats().damaged;
+                let unknown = || {
+                    let what =
+                        format!("it is not identified; {damaged} of its messages are damaged");
+                    self.at_place(&what)
+                };
+                return Err(self.trouble().unwrap_or_else(unknown));
+            }
+            self.wait(now, earliest(self.deadline(), Some(until)).unwrap_or(until));
+        }
+    }
+
+    /// Waits for the line until then.
+    fn wait(&self, now: Instant, until: Instant) {
+        let micros = (until - now).as_micros().clamp(MIN_WAIT.as_micros(), MAX_WAIT.as_micros());
+        let time = Timespec { tv_sec: 0, tv_nsec: (micros * 1_000) as _ };
+        let writes = if self.wants_write() { PollFlags::OUT } else { PollFlags::empty() };
+        let fd = self.fd().map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN | writes));
+        // A signal only ends the wait early.
+        let _ = poll(&mut fd.into_iter().collect::<Vec<_>>(), Some(&time));
+    }
+
+    /// Reads what has come and writes what waits; opens a line again that is gone. Returns true if
+    /// octets may be left on the line, because one call reads at most 64 KiB.
+    pub fn exchange(&mut self, now: Instant) -> bool {
         if self.line.is_err() && self.reopen_at <= now {
             self.reopen_at = now + REOPEN;
             self.line = Line::open(&self.url);
@@ -74,19 +120,25 @@ impl Stick {
                 self.rcp.restart(now);
             }
         }
+        let has_more = self.read(now);
+        self.rcp.handle_deadline(now);
+        self.flush(now);
+        has_more
+    }
+
+    fn read(&mut self, now: Instant) -> bool {
         let mut octets = [0; CHUNK];
         for _ in 0..READS {
-            let Ok(line) = &self.line else { break };
+            let Ok(line) = &self.line else { return false };
             match line.read(&mut octets) {
                 Ok(Some(len)) => {
                     self.rcp.handle_octets(now, octets.get(..len).unwrap_or_default());
                 }
-                Ok(None) => break,
+                Ok(None) => return false,
                 Err(error) => self.lose(now, error),
             }
         }
-        self.rcp.handle_deadline(now);
-        self.flush(now);
+        true
     }
 
     fn lose(&mut self, now: Instant, error: LineError) {
@@ -123,16 +175,19 @@ impl Stick {
 
     /// Returns the reason for which the radio does not work, if there is one.
     pub fn trouble(&self) -> Option<StickTrouble> {
-        let place = |trouble: &dyn fmt::Display| match &self.url {
-            Url::Serial { path, baud, .. } => {
-                StickTrouble(format!("{} at {baud} bits a second: {trouble}", path.display()))
-            }
-            Url::Exec { program, .. } => StickTrouble(format!("{}: {trouble}", program.display())),
-        };
         match &self.line {
             Err(error) => Some(StickTrouble(error.to_string())),
-            Ok(_) => self.rcp.trouble().map(|trouble| place(trouble)),
+            Ok(_) => self.rcp.trouble().map(|trouble| self.at_place(trouble)),
         }
+    }
+
+    fn at_place(&self, trouble: &dyn fmt::Display) -> StickTrouble {
+        StickTrouble(match &self.url {
+            Url::Serial { path, baud, .. } => {
+                format!("{} at {baud} bits a second: {trouble}", path.display())
+            }
+            Url::Exec { program, .. } => format!("{}: {trouble}", program.display()),
+        })
     }
 
     /// Returns the EUI-64 of the coprocessor, most significant octet first; `None` before it has

@@ -162,6 +162,14 @@ impl Air {
         self.0.socket.local_addr()
     }
 
+    /// Returns the remote address.
+    ///
+    /// # Errors
+    /// The error of the system.
+    pub fn remote(&self) -> io::Result<SocketAddr> {
+        self.0.socket.peer_addr()
+    }
+
     /// Sets the settings of the listening thread.
     pub fn set_ears(&self, ears: Ears) {
         *self.0.ears.lock().unwrap_or_else(PoisonError::into_inner) = ears;

@@ -204,10 +204,20 @@ pub enum Report {
     Started {
         /// Its addresses.
         addresses: Vec<Ipv6Addr>,
-        /// Local address of the ZEP link, if the system reports it.
+        /// Local address of the ZEP link, if there is one and the system reports it.
         local: Option<SocketAddr>,
-        /// Remote address of the ZEP link.
-        remote: SocketAddr,
+        /// Remote address of the ZEP link, if there is one.
+        remote: Option<SocketAddr>,
+        /// Name and version of the firmware of the coprocessor, if there is one.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        radio: Option<String>,
+    },
+    /// The radio, a coprocessor, has changed.
+    Radio {
+        /// A word for it.
+        what: &'static str,
+        /// A sentence about it.
+        text: String,
     },
     /// An echo reply.
     EchoReply {
@@ -373,9 +383,14 @@ pub enum Report {
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Report::Started { addresses, local, remote } => {
-                let local = or_unknown(*local);
-                writeln!(f, "on the air between {local} and {remote}, with")?;
+            Report::Started { addresses, local, remote, radio } => {
+                match radio {
+                    Some(radio) => writeln!(f, "on the air by {radio}, with")?,
+                    None => {
+                        let (local, remote) = (or_unknown(*local), or_unknown(*remote));
+                        writeln!(f, "on the air between {local} and {remote}, with")?;
+                    }
+                }
                 list(f, addresses)?;
                 f.write_str("\"help\" lists the commands")
             }
@@ -398,6 +413,7 @@ impl fmt::Display for Report {
                 write!(f, "parent {parent} in {dodag}, rank {}", or_unknown(*rank))
             }
             Report::Lost(loss) => loss.fmt(f),
+            Report::Radio { text, .. } => f.write_str(text),
             Report::Rpl { .. } => self.rpl(f),
             Report::Neighbours { .. } => self.neighbours(f),
             Report::Failed { why } => f.write_str(why),

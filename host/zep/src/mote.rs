@@ -1,12 +1,14 @@
 //! A Kinglet node as a process: its radio is [ZEP](crate::air), its clock the system's, and its
 //! console the standard input.
 
-use crate::air::{Air, Ears, Ends, Heard, Identity};
+use crate::air::{Ends, Heard};
+use crate::bell::{Bell, Ringer};
 use crate::console::{Command, HELP, Report};
+use crate::device::{Change, Device, DeviceError, Watch};
 use crate::key::{self, KeyError};
 use crate::layers::{self, Full};
+use crate::link::Link;
 use crate::profile::Process;
-use crate::radio::Radio;
 use crate::reasons;
 use crate::reports::{self, known_rank};
 use crate::settings::Settings;
@@ -19,16 +21,27 @@ use kinglet::radio::{Driver, Filter};
 use kinglet::rpl::{Info, Role, Sequence};
 use kinglet::tcp::{ConnectionConfig, Handle, ListenConfig};
 use kinglet_apps::service::{Echo, Server, Service, Sink, Sizes, Source};
-use kinglet_apps::{App, Place, SnakeCase, udp};
+use kinglet_apps::{App, Page, Place, SnakeCase, http, udp};
 use kinglet_sim::trace::Losses;
 use kinglet_time::{Duration, Instant, earliest};
 use std::fmt;
 use std::io::{self, BufRead};
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread;
+
+/// The page of its web server.
+const PAGE: Page = Page(
+    b"<!doctype html><title>Kinglet node</title><h1>Kinglet node</h1>\
+    <p>This page comes from a node with a radio of its own.</p>\n",
+);
+const WEB_PORT: u16 = 80;
 
 /// Number of simultaneous connections of each service.
 pub(crate) struct Services;
+
+impl http::Sizes for Services {
+    type Line = [u8; 96];
+    type Connections<C> = [Place<C>; 3];
+}
 
 impl Sizes for Services {
     type Connections<C> = [Place<C>; 3];
@@ -45,6 +58,8 @@ pub enum MoteError {
     State(StateError),
     /// There is a key, and no directory that keeps the frame counters.
     NoState,
+    /// The radio.
+    Radio(DeviceError),
     /// The socket or a thread.
     Io(io::Error),
 }
@@ -59,6 +74,7 @@ impl fmt::Display for MoteError {
                 "link security needs a directory that keeps the frame counters over restarts: \
                  give it with --state DIR",
             ),
+            MoteError::Radio(error) => write!(f, "the radio: {error}"),
             MoteError::Io(error) => write!(f, "the air: {error}"),
         }
     }
@@ -84,6 +100,12 @@ impl From<StateError> for MoteError {
     }
 }
 
+impl From<DeviceError> for MoteError {
+    fn from(error: DeviceError) -> Self {
+        MoteError::Radio(error)
+    }
+}
+
 impl From<io::Error> for MoteError {
     fn from(error: io::Error) -> Self {
         MoteError::Io(error)
@@ -99,23 +121,23 @@ enum Wake {
 
 /// Ends the loop from another thread.
 #[derive(Clone)]
-pub struct Ending(Sender<Wake>);
+pub struct Ending(Ringer<Wake>);
 
 impl Ending {
     /// Ends the loop.
     pub fn end(&self) {
         // If the receiver is gone, the loop has ended.
-        let _ = self.0.send(Wake::End);
+        let _ = self.0.ring(Wake::End);
     }
 }
 
 /// A node, ready to run.
 pub struct Mote {
     node: Box<Node<Process>>,
-    radio: Radio,
-    air: Air,
-    wakes: Receiver<Wake>,
-    waker: Sender<Wake>,
+    radio: Device,
+    watch: Watch,
+    clock: Clock,
+    bell: Bell<Wake>,
     apps: Apps,
     tasks: Vec<Task>,
     pings: u16,
@@ -127,6 +149,17 @@ pub struct Mote {
     state: Option<State>,
 }
 
+/// The clock of a node.
+struct Clock(std::time::Instant);
+
+impl Clock {
+    /// Returns the time since it was created.
+    fn now(&self) -> Instant {
+        let micros = u64::try_from(self.0.elapsed().as_micros()).unwrap_or(u64::MAX);
+        Instant::from_micros(micros)
+    }
+}
+
 /// Number of own addresses that are checked; there are fewer.
 const ADDRESSES: u8 = 16;
 
@@ -134,6 +167,7 @@ struct Apps {
     echo: Server<Echo, Services, Handle>,
     sink: Server<Sink, Services, Handle>,
     source: Server<Source, Services, Handle>,
+    web: http::Server<Page, Services>,
     datagrams: udp::Echo,
 }
 
@@ -142,31 +176,34 @@ impl Apps {
         self.echo.poll(now, node)
             | self.sink.poll(now, node)
             | self.source.poll(now, node)
+            | self.web.poll(now, node)
             | self.datagrams.poll(now, node)
     }
 
     fn deadline(&self) -> Option<Instant> {
         let streams = earliest(self.echo.deadline(), self.sink.deadline());
-        earliest(streams, earliest(self.source.deadline(), self.datagrams.deadline()))
+        let others = earliest(self.source.deadline(), self.web.deadline());
+        earliest(earliest(streams, others), self.datagrams.deadline())
     }
 }
 
 impl Mote {
-    /// Creates a node with these settings, and opens its ZEP link.
+    /// Creates a node with these settings, and opens its ZEP link between these ends.
     ///
     /// # Errors
     /// [`MoteError`]; with link security a node needs a state ([`Mote::with_state`]).
     pub fn new(settings: &Settings, ends: Ends) -> Result<Mote, MoteError> {
-        Mote::with_state(settings, ends, None)
+        Mote::with_state(settings, &Link::Zep(ends), None)
     }
 
-    /// The same for a node that continues after a former life, and keeps what the next one needs.
+    /// The same for a node with any radio that continues after a former life, and keeps what the
+    /// next one needs. Waits until a coprocessor has answered.
     ///
     /// # Errors
     /// [`MoteError`]
     pub fn with_state(
         settings: &Settings,
-        ends: Ends,
+        link: &Link,
         mut state: Option<State>,
     ) -> Result<Mote, MoteError> {
         let kept = state.as_ref().map(State::kept).unwrap_or_default();
@@ -176,20 +213,19 @@ impl Mote {
         let security = settings.key_file.as_deref();
         let security = security.map(|path| key::read(path, kept.frame_counter)).transpose()?;
         let config = layers::config(settings, security);
-        let (waker, wakes) = mpsc::channel();
-        let for_air = waker.clone();
+        let (clock, bell) = (Clock(std::time::Instant::now()), Bell::new()?);
+        let ringer = bell.ringer();
         let filter = Filter {
             pan_id: config.mac.pan_id.0,
             short: config.mac.short,
             extended: config.mac.extended,
         };
-        let ears = Ears { identity: Identity::Device(filter), channel: None };
-        let hear = move |heard| for_air.send(Wake::Air(heard)).is_ok();
-        let air = Air::open(ends.local, ends.remote, ears, hear)?;
-        let radio = Radio::new(air.clone(), Duration::from_millis(settings.ack_wait_ms.into()));
+        let hear = move |heard| ringer.ring(Wake::Air(heard));
+        let ack_wait = Duration::from_millis(settings.ack_wait_ms.into());
+        let radio = Device::open(link, filter, ack_wait, || clock.now(), hear)?;
         let mut node = layers::node(settings, config, kept, radio.capabilities())?;
         if let Some(state) = &mut state {
-            state.follow(air.now(), &mut node, sequence)?;
+            state.follow(clock.now(), &mut node, sequence)?;
         }
         let listen =
             ListenConfig { connection: ConnectionConfig::DEFAULT, ..ListenConfig::default() };
@@ -197,17 +233,18 @@ impl Mote {
             echo: Server::new(listen),
             sink: Server::new(listen),
             source: Server::new(listen),
+            web: http::Server::new(WEB_PORT, listen, PAGE),
             datagrams: udp::Echo::new(Echo::PORT),
         };
         let (tasks, pings, udp) = (Vec::new(), 0, None);
         let reported = (addresses(&node), None);
-        let losses = Losses::new(air.now(), &*node);
+        let losses = Losses::new(clock.now(), &*node);
         Ok(Mote {
             node,
             radio,
-            air,
-            wakes,
-            waker,
+            watch: Watch::default(),
+            clock,
+            bell,
             apps,
             tasks,
             pings,
@@ -223,14 +260,22 @@ impl Mote {
         addresses(&self.node)
     }
 
-    /// Returns the local address of its ZEP link, if the system reports it.
+    /// Returns the local address of its ZEP link, if there is one and the system reports it.
     pub fn local(&self) -> Option<SocketAddr> {
-        self.air.local().ok()
+        self.radio.air().and_then(|air| air.local().ok())
+    }
+
+    /// Returns the report of its start.
+    pub fn started(&self) -> Report {
+        let remote = self.radio.air().and_then(|air| air.remote().ok());
+        let identity = self.radio.stick().and_then(|stick| stick.status().identity);
+        let radio = identity.map(|identity| identity.version.clone());
+        Report::Started { addresses: self.addresses(), local: self.local(), remote, radio }
     }
 
     /// Returns a handle to end it from another thread.
     pub fn ending(&self) -> Ending {
-        Ending(self.waker.clone())
+        Ending(self.bell.ringer())
     }
 
     /// Reads commands from `lines` on a thread of its own, line by line. The end of the input does
@@ -239,10 +284,10 @@ impl Mote {
     /// # Errors
     /// The thread cannot be created.
     pub fn listen_to(&self, lines: impl BufRead + core::marker::Send + 'static) -> io::Result<()> {
-        let waker = self.waker.clone();
+        let ringer = self.bell.ringer();
         let read = move || {
             for line in lines.lines().map_while(Result::ok) {
-                if waker.send(Wake::Line(line)).is_err() {
+                if !ringer.ring(Wake::Line(line)) {
                     return;
                 }
             }
@@ -257,37 +302,43 @@ impl Mote {
     pub fn run(&mut self, say: &mut dyn FnMut(Report)) -> Result<(), MoteError> {
         let mut next = self.step(say);
         // It listens now, and a recipient of the greeting may send.
-        self.air.greet()?;
+        self.radio.greet()?;
         loop {
-            let wake = match next {
-                None => self.wakes.recv().map_err(|_| RecvTimeoutError::Disconnected),
-                Some(at) => {
-                    let left = (at - self.air.now()).as_micros();
-                    self.wakes.recv_timeout(std::time::Duration::from_micros(left))
-                }
-            };
-            match wake {
-                Ok(Wake::Air(Heard::Deaf(kind))) => return Err(io::Error::from(kind).into()),
-                Ok(Wake::Air(heard)) => self.radio.hear(heard),
-                Ok(Wake::Line(line)) if line.trim().is_empty() => {}
-                Ok(Wake::Line(line)) => match line.parse() {
+            match self.bell.next() {
+                Some(Wake::Air(Heard::Deaf(kind))) => return Err(io::Error::from(kind).into()),
+                Some(Wake::Air(heard)) => self.radio.hear(heard),
+                Some(Wake::Line(line)) if line.trim().is_empty() => {}
+                Some(Wake::Line(line)) => match line.parse() {
                     Ok(Command::Quit) => return Ok(()),
                     Ok(command) => self.begin(command, say),
                     Err(why) => say(Report::Failed { why }),
                 },
-                Ok(Wake::End) | Err(RecvTimeoutError::Disconnected) => return Ok(()),
-                Err(RecvTimeoutError::Timeout) => {}
+                Some(Wake::End) => return Ok(()),
+                None => self.wait(next),
             }
             next = self.step(say);
             if let Some(state) = &mut self.state {
-                state.follow(self.air.now(), &mut self.node, sequence)?;
+                state.follow(self.clock.now(), &mut self.node, sequence)?;
             }
         }
     }
 
+    fn wait(&self, until: Option<Instant>) {
+        let stick = self.radio.stick();
+        let line = stick.and_then(|stick| Some((stick.fd()?, stick.wants_write())));
+        self.bell.wait(self.clock.now(), until, line);
+    }
+
     /// Does all work that can be done now. Returns the time of the next work.
     fn step(&mut self, say: &mut dyn FnMut(Report)) -> Option<Instant> {
-        let now = self.air.now();
+        let now = self.clock.now();
+        if let Some(stick) = self.radio.stick_mut() {
+            // What is left on the line wakes the loop.
+            let _ = stick.exchange(now);
+        }
+        for Change { what, text } in self.watch.changes(&self.radio) {
+            say(Report::Radio { what, text });
+        }
         let busy = self.apps.poll(now, &mut self.node);
         self.hear_back(say);
         let node = &mut self.node;
@@ -337,7 +388,7 @@ impl Mote {
     }
 
     fn begin(&mut self, command: Command, say: &mut dyn FnMut(Report)) {
-        let now = self.air.now();
+        let now = self.clock.now();
         match command {
             Command::Ping { to, count } => {
                 self.pings = self.pings.wrapping_add(1);

@@ -224,8 +224,36 @@ impl Coprocessor {
         self.now = self.now.max(until);
     }
 
+    /// Has its frames kept for others in range.
+    pub(crate) fn share_air(&mut self) {
+        self.air.share();
+    }
+
+    /// Returns the frames that it has begun to send since the last call.
+    pub(crate) fn take_begun(&mut self) -> Vec<Sent> {
+        self.air.take_begun()
+    }
+
+    /// Puts a frame on its air.
+    pub(crate) fn put(&mut self, signal: Signal) {
+        self.air.put(signal);
+    }
+
+    /// Loses and regains its supply.
+    pub fn lose_power(&mut self) {
+        self.to_device.clear();
+        self.restart();
+        self.sources.clear();
+    }
+
+    /// Returns the time of the next change, of the arrival of octets at the host as well.
+    pub(crate) fn next_on_line(&self) -> Option<u64> {
+        let arrival = self.to_host.next().filter(|_| !self.faults.is_stalled);
+        [self.next(), arrival].into_iter().flatten().min()
+    }
+
     /// Returns the time of the next change.
-    fn next(&self) -> Option<u64> {
+    pub(crate) fn next(&self) -> Option<u64> {
         let line = self.to_device.next().filter(|_| !self.faults.is_stalled);
         [line, self.restarts_at, self.next_of_radio()].into_iter().flatten().min()
     }
@@ -310,8 +338,7 @@ impl Model for Coprocessor {
     fn advance_to_interrupt(&mut self, until: u64) -> Option<u64> {
         loop {
             let arrival = self.to_host.next().filter(|_| !self.faults.is_stalled);
-            let at = [self.next(), arrival].into_iter().flatten().min();
-            let Some(at) = at.filter(|at| *at <= until) else {
+            let Some(at) = self.next_on_line().filter(|at| *at <= until) else {
                 self.now = self.now.max(until);
                 return None;
             };
@@ -331,11 +358,7 @@ impl Model for Coprocessor {
     fn cause(&mut self, fault: Fault) -> bool {
         match fault {
             Fault::Transfer => self.damages_next = true,
-            Fault::PowerLoss => {
-                self.to_device.clear();
-                self.restart();
-                self.sources.clear();
-            }
+            Fault::PowerLoss => self.lose_power(),
             Fault::LostInterrupt | Fault::Stuck => return false,
         }
         true

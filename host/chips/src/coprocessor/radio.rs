@@ -143,6 +143,7 @@ impl Coprocessor {
         let until = preamble_at + SHR_US + OCTET_US * (1 + psdu.len() as u64);
         let (channel, power_dbm) = (signal.channel, self.power_dbm);
         let sent = Sent { preamble_at, channel, psdu, power_dbm, whole: true };
+        self.air.note_begun(&sent);
         self.reception = Reception::Acknowledge { signal, sent, until, pending };
     }
 
@@ -192,6 +193,7 @@ impl Coprocessor {
                 let until = now + SHR_US + OCTET_US * (1 + psdu.len() as u64);
                 let (channel, power_dbm) = (job.channel, self.power_dbm);
                 let sent = Sent { preamble_at: now, channel, psdu, power_dbm, whole: true };
+                self.air.note_begun(&sent);
                 job.step = Step::OnAir { sent, until };
             }
             Step::OnAir { sent, until } if until <= now => {

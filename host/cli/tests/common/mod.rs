@@ -6,7 +6,7 @@ use nix::sched::{CloneFlags, unshare};
 use sha2::{Digest, Sha256};
 use std::fmt::Write as _;
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{SocketAddr, TcpStream, UdpSocket};
+use std::net::{Shutdown, SocketAddr, TcpStream, UdpSocket};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, Command, ExitStatus, Output, Stdio};
 use std::sync::Arc;
@@ -16,6 +16,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 const TUN: &str = "kltest0";
+/// Time within which octets come, on a loaded machine.
+const PATIENCE: Duration = Duration::from_secs(30);
 pub const ONE_HOP: &str = "fd6b:696e:676c:7400:0:ff:fe00:2";
 pub const THREE_HOPS: &str = "fd6b:696e:676c:7400:0:ff:fe00:4";
 
@@ -95,6 +97,24 @@ pub fn answers(node: &str) -> bool {
     answers
 }
 
+/// Asserts that a node returns so many octets.
+pub fn is_complete(node: &str, count: usize) {
+    let to = SocketAddr::new(node.parse().unwrap(), 7);
+    let mut stream = TcpStream::connect_timeout(&to, PATIENCE).expect("a connection");
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    let sent: Vec<u8> = (0..count).map(|place| (place % 251) as u8).collect();
+    let mut writer = stream.try_clone().unwrap();
+    let octets = sent.clone();
+    let writing = thread::spawn(move || {
+        writer.write_all(&octets).expect("it accepts them");
+        writer.shutdown(Shutdown::Write).expect("the end");
+    });
+    let mut come = Vec::new();
+    stream.read_to_end(&mut come).expect("its octets");
+    writing.join().expect("all are sent");
+    assert!(come == sent, "{} octets", come.len());
+}
+
 /// A connection to the echo server of a node that has returned a text.
 pub fn echoed(node: &str) -> Option<TcpStream> {
     let to = SocketAddr::new(node.parse().unwrap(), 7);
@@ -155,8 +175,13 @@ impl External {
 
     /// The same with these options.
     pub fn start_with(file: &Path, ends: &str, options: &[&str]) -> Self {
+        External::run(file, &[&["--zep", ends], options].concat())
+    }
+
+    /// Starts one with these options, of which one is its radio.
+    pub fn run(file: &Path, options: &[&str]) -> Self {
         let mut command = Command::new(env!("CARGO_BIN_EXE_kinglet"));
-        command.arg("node").arg(file).args(["--zep", ends]).args(options);
+        command.arg("node").arg(file).args(options);
         External(command.stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap())
     }
 }

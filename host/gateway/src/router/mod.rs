@@ -3,7 +3,7 @@
 //! | module | subject |
 //! |---|---|
 //! | [`settings`] | `ROUTER.toml` |
-//! | [`radio`] | the radio |
+//! | `radio` | the radio |
 //! | `network` | the router, as the bridge uses it |
 //! | `reload` | changes of the settings while it runs |
 //!
@@ -14,7 +14,7 @@
 //! [`border_router`]: kinglet_lab::build::border_router
 
 mod network;
-pub mod radio;
+mod radio;
 mod reload;
 pub mod settings;
 
@@ -26,8 +26,12 @@ use crate::tun::{self, TunConfig};
 use crate::{GatewayError, check_prefix, new_life};
 use core::net::Ipv6Addr;
 use kinglet_lab::capture::whole;
+use kinglet_lab::scenario::Scenario;
+use kinglet_time::{Duration, Instant};
+use kinglet_zep::link::Link;
 use kinglet_zep::state::State;
 use network::Router;
+use radio::Radio;
 use reload::Reload;
 use serde::Serialize;
 use settings::Settings;
@@ -78,32 +82,51 @@ impl Observer<Router> for Watchers<'_> {
     }
 }
 
-/// Runs the border router of these settings, which come from `file`, until SIGINT (Ctrl-C) or
-/// SIGTERM, which is a successful end. SIGHUP reads the file again.
+/// Runs the border router of these settings, until SIGINT (Ctrl-C) or SIGTERM, which is a
+/// successful end. They come from a file, which SIGHUP reads again; a given radio takes the place
+/// of the one in it.
 ///
 /// # Errors
 /// [`GatewayError`]
-pub fn run(file: &Path, settings: &Settings, output: Output) -> Result<(), GatewayError> {
+pub fn run(
+    source: (&Path, Option<&Link>),
+    settings: &Settings,
+    output: Output,
+) -> Result<(), GatewayError> {
     check_prefix(settings.network.prefix, INSTEAD)?;
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    runtime.block_on(serve(file, settings, output))
-}
-
-async fn serve(file: &Path, settings: &Settings, output: Output) -> Result<(), GatewayError> {
-    // Before the first output, so that a signal right after it ends the program cleanly.
-    let mut signals = Signals::new()?;
-    let Settings { state, status, .. } = settings;
+    let Settings { state, .. } = settings;
     let state = state.as_deref().map(|directory| State::open(directory, &settings.owner()));
     let state = state.transpose().map_err(GatewayError::State)?;
+    let network = network::network_of(settings, state.as_ref())?;
+    let begin = std::time::Instant::now();
+    let clock = || Instant::ZERO + Duration::from_micros(begin.elapsed().as_micros() as u64);
+    // A signal ends the program while it waits for the radio.
+    let radio = network::open_radio(settings, &network, clock)?;
+    let router = (radio, clock());
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(serve(source, settings, output, &network, state, router))
+}
+
+async fn serve(
+    source: (&Path, Option<&Link>),
+    settings: &Settings,
+    output: Output,
+    network: &Scenario,
+    state: Option<State>,
+    radio: (Radio, Instant),
+) -> Result<(), GatewayError> {
+    // Before the first output, so that a signal right after it ends the program cleanly.
+    let mut signals = Signals::new()?;
+    let Settings { status, .. } = settings;
     let mut here = Here::create(&tun_config(settings), tun::ROUTER).await?;
-    let mut router = Router::open(settings, new_life(), state)?;
     let (notices, noticed) = channel();
+    let mut router = Router::new(network, new_life(), state, radio, notices.clone())?;
     let screen = Screen::new(output, noticed);
     let mut watchers = Watchers { screen, status: status.as_deref(), failed: None };
     announce(&watchers.screen, settings, here.config(), router.address());
     let interval = watchers.screen.interval();
     let (device, configs) = unbounded_channel();
-    let mut reload = Reload::new(file, settings, router.key(), router.mailbox(), device);
+    let mut reload = Reload::new(source, settings, router.key(), router.mailbox(), device);
     let stop = async {
         while signals.next().await != Caught::End {
             // The screen lives as long as this loop.

@@ -6,6 +6,7 @@ use crate::GatewayError;
 use crate::bridge::{End, Network};
 use crate::look::{Look, Row, Shown};
 use crate::network::NodeCounters;
+use crate::show::Notice;
 use crate::status::Status;
 use core::net::Ipv6Addr;
 use kinglet::Node;
@@ -24,6 +25,7 @@ use kinglet_zep::{key, reports};
 use std::cell::RefCell;
 use std::io;
 use std::rc::Rc;
+use std::sync::mpsc::Sender;
 use tokio::sync::Notify;
 
 /// The number of the border router, the only node whose state is known.
@@ -35,6 +37,8 @@ const LOOK: Duration = Duration::from_secs(5);
 pub(crate) struct Router {
     node: Box<Node<LabProfile>>,
     radio: Radio,
+    notices: Sender<Notice>,
+    begin: Instant,
     now: Instant,
     /// Time of the stack's next work.
     next: Option<Instant>,
@@ -46,6 +50,44 @@ pub(crate) struct Router {
     failed: Option<StateError>,
     mailbox: Rc<Mailbox>,
     key: Option<Key>,
+}
+
+/// Returns the network of these settings, with the key and after the life of this state.
+///
+/// # Errors
+/// The key may not be used.
+pub(crate) fn network_of(
+    settings: &Settings,
+    state: Option<&State>,
+) -> Result<Scenario, GatewayError> {
+    let mut network = settings.network.clone();
+    let kept = state.map(State::kept).unwrap_or_default();
+    if let Some(path) = &settings.key_file {
+        let key = key::read(path, kept.frame_counter).map_err(GatewayError::Key)?;
+        network.mac.security = Some(key);
+    }
+    network.rpl.sequence = kept.rpl;
+    Ok(network)
+}
+
+/// Opens the radio of a network.
+///
+/// # Errors
+/// The link cannot be opened, or a coprocessor does not work.
+pub(crate) fn open_radio(
+    settings: &Settings,
+    network: &Scenario,
+    clock: impl Fn() -> Instant,
+) -> Result<Radio, GatewayError> {
+    let addressing = network.addressing();
+    let filter = Filter {
+        pan_id: network.mac.pan_id.0,
+        short: addressing.short(NODE),
+        extended: addressing.eui64(NODE),
+    };
+    let ack_wait = Duration::from_millis(settings.ack_wait_ms.into());
+    let radio = Radio::open(&settings.radio, filter, ack_wait, clock);
+    radio.map_err(|error| GatewayError::Radio(error.to_string()))
 }
 
 /// A change of a setting while the router runs.
@@ -73,42 +115,20 @@ impl Mailbox {
 }
 
 impl Router {
-    /// Creates the router of these settings, and opens the link to its radio. `life` has to differ
-    /// from run to run. The router continues after its former life if it has a `state`.
+    /// Creates the router of this network, at its radio. `life` has to differ from run to run. The
+    /// router keeps what its next life needs if it has a `state`. Changes of the radio are reported
+    /// to `notices`.
     ///
     /// # Errors
-    /// The link cannot be opened, the key may not be used, or the state cannot be kept.
-    pub(crate) fn open(
-        settings: &Settings,
-        life: u64,
-        state: Option<State>,
-    ) -> Result<Self, GatewayError> {
-        let mut network = settings.network.clone();
-        let kept = state.as_ref().map(State::kept).unwrap_or_default();
-        if let Some(path) = &settings.key_file {
-            let key = key::read(path, kept.frame_counter).map_err(GatewayError::Key)?;
-            network.mac.security = Some(key);
-        }
-        network.rpl.sequence = kept.rpl;
-        Router::of(settings, &network, life, state)
-    }
-
-    fn of(
-        settings: &Settings,
+    /// The state cannot be kept, or the link of the radio fails.
+    pub(crate) fn new(
         network: &Scenario,
         life: u64,
         state: Option<State>,
+        (mut radio, now): (Radio, Instant),
+        notices: Sender<Notice>,
     ) -> Result<Self, GatewayError> {
-        let failed = |error: io::Error| GatewayError::Radio(error.to_string());
-        let addressing = network.addressing();
-        let filter = Filter {
-            pan_id: network.mac.pan_id.0,
-            short: addressing.short(NODE),
-            extended: addressing.eui64(NODE),
-        };
-        let ack_wait = Duration::from_millis(settings.ack_wait_ms.into());
-        let radio = Radio::open(&settings.radio, filter, ack_wait).map_err(failed)?;
-        let mut node = border_router(network, life, radio.capabilities());
+        let mut node = border_router(network, life, radio.driver().capabilities());
         if network.routing == Routing::Static {
             // All nodes are in range.
             let via = NextHop::OnLink;
@@ -116,16 +136,18 @@ impl Router {
             let full = |_| GatewayError::Unsupported("more routes than a router has".to_owned());
             node.interface().add_route(near).map_err(full)?;
         }
-        let (now, address) = (Instant::ZERO, router_address(network));
+        let address = router_address(network);
         let losses = Losses::new(now, &*node);
         let mut router = Router {
             node,
             radio,
+            notices,
+            begin: now,
             now,
             next: None,
             address,
             losses,
-            looked: Instant::ZERO,
+            looked: now,
             state,
             failed: None,
             mailbox: Rc::default(),
@@ -136,7 +158,8 @@ impl Router {
         router.failed.take().map_or(Ok(()), |error| Err(GatewayError::State(error)))?;
         router.drive();
         // It listens now, and a recipient of the greeting may send.
-        router.radio.greet().map_err(failed)?;
+        let greeted = router.radio.driver().greet();
+        greeted.map_err(|error| GatewayError::Radio(error.to_string()))?;
         Ok(router)
     }
 
@@ -152,7 +175,7 @@ impl Router {
 
     fn change(&mut self, change: Change) {
         match change {
-            Change::AckWait(wait) => self.radio.set_ack_wait(wait),
+            Change::AckWait(wait) => self.radio.driver().set_ack_wait(wait),
             Change::Contexts(contexts) => {
                 for (id, context) in (0..).zip(contexts) {
                     // The table has room for all of them.
@@ -168,7 +191,7 @@ impl Router {
     }
 
     fn drive(&mut self) {
-        self.next = self.node.drive(self.now, &mut self.radio);
+        self.next = self.node.drive(self.now, self.radio.driver());
         self.keep();
     }
 
@@ -221,6 +244,10 @@ impl Network for Router {
         if self.radio.exchange(self.now)? {
             self.drive();
         }
+        for notice in self.radio.notices() {
+            // The screen lives as long as the bridge.
+            let _ = self.notices.send(notice);
+        }
         match self.failed.take() {
             Some(error) => Err(io::Error::other(error)),
             None => Ok(()),
@@ -237,7 +264,7 @@ impl Network for Router {
 
 impl Shown for Router {
     fn uptime(&self) -> Duration {
-        self.now - Instant::ZERO
+        self.now - self.begin
     }
 
     fn look(&mut self) -> Look {
@@ -248,6 +275,7 @@ impl Shown for Router {
             reasons: Some(Reasons::of(&*self.node, None)),
         };
         let mut look = Look::new(vec![row], BorderResult::of(&self.node));
+        look.radio = self.radio.look();
         look.tables.extend(self.node.routing().rpl().map(reports::rpl));
         let nd = self.node.net().discovery().nd();
         look.tables.extend(nd.map(|nd| reports::neighbours(nd, self.now)));

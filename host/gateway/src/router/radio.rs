@@ -1,184 +1,142 @@
-//! The radio of a border router: a type for each kind of link to one.
+//! The radio of a border router, in the runtime of the bridge.
 
-use core::fmt;
-use core::str::FromStr;
-use kinglet_lab::scenario::nearest;
-use kinglet_radio::{Busy, Capabilities, Command, Driver, Event, Filter, MAX_FRAME};
+use crate::show::Notice;
+use crate::stick::RadioLook;
+use kinglet_radio::Filter;
+use kinglet_spinel::Stick;
 use kinglet_time::{Duration, Instant};
-use kinglet_zep::air::{Air, Ears, Ends, Heard, Identity};
-use kinglet_zep::radio::Radio as Zep;
+use kinglet_zep::air::Heard;
+use kinglet_zep::device::{Device, DeviceError, Watch};
+use kinglet_zep::link::Link;
 use std::io;
+use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, TryRecvError, channel};
+use tokio::io::Interest;
+use tokio::io::unix::AsyncFd;
 use tokio::sync::Notify;
 
-/// The schemes of links.
-const SCHEMES: [&str; 1] = ["zep"];
-
-/// The link to a radio, as a URL.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Link {
-    /// `zep://[LOCAL,]REMOTE`: frames as UDP datagrams.
-    Zep(Ends),
-}
-
-impl FromStr for Link {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let (scheme, rest) = text.split_once("://").unwrap_or((text, ""));
-        match scheme {
-            "zep" => Ok(Link::Zep(rest.trim_end_matches('/').parse()?)),
-            _ => {
-                let near = nearest(scheme, &SCHEMES).unwrap_or(SCHEMES[0]);
-                Err(format!(
-                    "\"{text}\" is not the link to a radio; did you mean \"{near}://{rest}\"?"
-                ))
-            }
-        }
-    }
-}
-
-impl fmt::Display for Link {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Link::Zep(Ends { local: Some(local), remote }) => write!(f, "zep://{local},{remote}"),
-            Link::Zep(Ends { local: None, remote }) => write!(f, "zep://{remote}"),
-        }
-    }
-}
-
 /// A radio that is not simulated.
-pub(crate) enum Radio {
-    /// Frames as UDP datagrams.
-    Zep { radio: Zep, air: Air, heard: Receiver<Heard>, news: Arc<Notify> },
+pub(crate) struct Radio {
+    device: Device,
+    /// Items of a ZEP link.
+    heard: Receiver<Heard>,
+    news: Arc<Notify>,
+    /// The line of a coprocessor, while it is open.
+    line: Option<AsyncFd<OwnedFd>>,
+    /// Octets are left on the line.
+    has_more: bool,
+    watch: Watch,
 }
 
 impl Radio {
-    /// Opens the link. The radio is off, and waits `ack_wait` for an acknowledgement after the end
-    /// of its frame.
+    /// Opens the link. The radio is off, and one of ZEP waits `ack_wait` for an acknowledgement
+    /// after the end of its frame. Waits, without the runtime, until a coprocessor has answered.
     ///
     /// # Errors
-    /// The error of the system, with the address.
-    pub(crate) fn open(link: &Link, filter: Filter, ack_wait: Duration) -> io::Result<Self> {
-        match link {
-            Link::Zep(ends) => {
-                let (sender, heard) = channel();
-                let news = Arc::new(Notify::new());
-                let waker = Arc::clone(&news);
-                let hear = move |heard| {
-                    let wanted = sender.send(heard).is_ok();
-                    waker.notify_one();
-                    wanted
-                };
-                let ears = Ears { identity: Identity::Device(filter), channel: None };
-                let air = Air::open(ends.local, ends.remote, ears, hear)?;
-                let radio = Zep::new(air.clone(), ack_wait);
-                Ok(Radio::Zep { radio, air, heard, news })
-            }
-        }
+    /// [`DeviceError`]
+    pub(crate) fn open(
+        link: &Link,
+        filter: Filter,
+        ack_wait: Duration,
+        clock: impl Fn() -> Instant,
+    ) -> Result<Self, DeviceError> {
+        let (sender, heard) = channel();
+        let news = Arc::new(Notify::new());
+        let waker = Arc::clone(&news);
+        let hear = move |heard| {
+            let wanted = sender.send(heard).is_ok();
+            waker.notify_one();
+            wanted
+        };
+        let device = Device::open(link, filter, ack_wait, clock, hear)?;
+        let (line, has_more, watch) = (None, true, Watch::default());
+        Ok(Radio { device, heard, news, line, has_more, watch })
     }
 
-    /// Announces the router, once its radio listens.
-    ///
-    /// # Errors
-    /// The error of the system.
-    pub(crate) fn greet(&self) -> io::Result<()> {
-        match self {
-            Radio::Zep { air, .. } => air.greet(),
-        }
-    }
-
-    /// Sets the wait for acknowledgements.
-    pub(crate) const fn set_ack_wait(&mut self, ack_wait: Duration) {
-        match self {
-            Radio::Zep { radio, .. } => radio.set_ack_wait(ack_wait),
-        }
+    /// Returns the driver.
+    pub(crate) fn driver(&mut self) -> &mut Device {
+        &mut self.device
     }
 
     /// Takes what has arrived by `now`, without waiting. Returns whether there was anything.
     ///
     /// # Errors
-    /// The link has failed.
+    /// The link has failed. A coprocessor that is gone is no error.
     pub(crate) fn exchange(&mut self, now: Instant) -> io::Result<bool> {
-        match self {
-            Radio::Zep { radio, heard, .. } => {
-                let mut any = false;
-                loop {
-                    match heard.try_recv() {
-                        Ok(Heard::Deaf(kind)) => return Err(kind.into()),
-                        // The clock of the link and that of the bridge began at different times.
-                        Ok(Heard::Frame { frame, lqi, acked, .. }) => {
-                            radio.hear(Heard::Frame { at: now, frame, lqi, acked });
-                        }
-                        Ok(heard) => radio.hear(heard),
-                        Err(TryRecvError::Empty | TryRecvError::Disconnected) => return Ok(any),
+        let mut any = false;
+        loop {
+            match self.heard.try_recv() {
+                Ok(Heard::Deaf(kind)) => return Err(kind.into()),
+                // The clock of the link and that of the bridge began at different times.
+                Ok(Heard::Frame { frame, lqi, acked, .. }) => {
+                    self.device.hear(Heard::Frame { at: now, frame, lqi, acked });
+                }
+                Ok(heard) => self.device.hear(heard),
+                Err(TryRecvError::Empty | TryRecvError::Disconnected) => break,
+            }
+            any = true;
+        }
+        if let Some(stick) = self.device.stick_mut() {
+            // The descriptor of a line that is gone has to be closed before another one is opened.
+            self.line = self.line.take().filter(|_| stick.fd().is_some());
+            let before = stick.status().stats.messages;
+            self.has_more = stick.exchange(now);
+            self.follow_line()?;
+            any |= self.device.stick().is_some_and(|it| it.status().stats.messages != before);
+        }
+        Ok(any)
+    }
+
+    /// Has the runtime watch the line of a coprocessor.
+    #[allow(deprecated, reason = "its replacement is unsafe for types that do not own the file")]
+    fn follow_line(&mut self) -> io::Result<()> {
+        let fd = self.device.stick().and_then(Stick::fd);
+        self.line = match (fd, self.line.take()) {
+            (None, _) => None,
+            (Some(_), Some(line)) => Some(line),
+            (Some(fd), None) => Some(AsyncFd::new(fd.try_clone_to_owned()?)?),
+        };
+        Ok(())
+    }
+
+    /// Waits until something has arrived, or a line that was full has space.
+    pub(crate) async fn arrival(&self) {
+        if self.has_more {
+            return;
+        }
+        let wants_write = self.device.stick().is_some_and(Stick::wants_write);
+        let line = async {
+            match &self.line {
+                None => std::future::pending().await,
+                Some(line) => {
+                    let writable =
+                        if wants_write { Interest::WRITABLE } else { Interest::READABLE };
+                    // An error of the runtime is that of a line that is gone: reading notices it.
+                    if let Ok(mut ready) = line.ready(Interest::READABLE | writable).await {
+                        ready.clear_ready();
                     }
-                    any = true;
                 }
             }
+        };
+        tokio::select! {
+            () = self.news.notified() => {}
+            () = line => {}
         }
     }
 
-    /// Waits until something has arrived.
-    pub(crate) async fn arrival(&self) {
-        match self {
-            Radio::Zep { news, .. } => news.notified().await,
-        }
-    }
-
-    /// Returns the time of the next event if nothing arrives.
+    /// Returns the time of the next event, or of the next exchange, if nothing arrives.
     pub(crate) fn deadline(&self) -> Option<Instant> {
-        match self {
-            Radio::Zep { radio, .. } => radio.deadline(),
-        }
-    }
-}
-
-impl Driver for Radio {
-    fn capabilities(&self) -> Capabilities {
-        match self {
-            Radio::Zep { radio, .. } => radio.capabilities(),
-        }
+        self.device.deadline()
     }
 
-    fn set_filter(&mut self, filter: Filter) {
-        match self {
-            Radio::Zep { radio, .. } => radio.set_filter(filter),
-        }
+    /// Returns the state of a coprocessor.
+    pub(crate) fn look(&self) -> Option<RadioLook> {
+        self.device.stick().map(RadioLook::of)
     }
 
-    fn submit(&mut self, now: Instant, command: Command, frame: &[u8]) -> Result<(), Busy> {
-        match self {
-            Radio::Zep { radio, .. } => radio.submit(now, command, frame),
-        }
-    }
-
-    fn poll_event(&mut self, now: Instant, frame: &mut [u8; MAX_FRAME]) -> Option<Event> {
-        match self {
-            Radio::Zep { radio, .. } => radio.poll_event(now, frame),
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn links_are_urls() {
-        for text in ["zep://127.0.0.1:1,127.0.0.1:2", "zep://[::1]:17754"] {
-            assert_eq!(text.parse::<Link>().map(|link| link.to_string()).as_deref(), Ok(text));
-        }
-        let short: Link = "zep://::1/".parse().unwrap();
-        assert_eq!(short.to_string(), "zep://[::1]:17754");
-        for (wrong, says) in [
-            ("zap://::1", "did you mean \"zep://::1\"?"),
-            ("serial", "did you mean \"zep://\"?"),
-            ("zep://here", "\"here\" is not an address"),
-        ] {
-            let error = wrong.parse::<Link>().unwrap_err();
-            assert!(error.contains(says), "{error}");
-        }
+    /// Returns what has happened to a coprocessor since the last call.
+    pub(crate) fn notices(&mut self) -> Vec<Notice> {
+        self.watch.changes(&self.device).into_iter().map(Notice::of_radio).collect()
     }
 }

@@ -10,6 +10,7 @@ use kinglet::radio::Key;
 use kinglet_lab::scenario::Routing;
 use kinglet_time::Duration;
 use kinglet_zep::key;
+use kinglet_zep::link::Link;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use tokio::sync::mpsc::UnboundedSender;
@@ -17,6 +18,8 @@ use tokio::sync::mpsc::UnboundedSender;
 /// The settings of a router that runs, and where changes of them go.
 pub(crate) struct Reload {
     file: PathBuf,
+    /// The radio, if the command line gives it.
+    radio: Option<Link>,
     /// The settings in force.
     running: Settings,
     /// The key in force.
@@ -26,15 +29,16 @@ pub(crate) struct Reload {
 }
 
 impl Reload {
-    /// Creates it for a router with these settings, which come from `file`.
+    /// Creates it for a router with these settings, which come from `file`, except a given `radio`.
     pub(crate) fn new(
-        file: &Path,
+        (file, radio): (&Path, Option<&Link>),
         running: &Settings,
         key: Option<Key>,
         mailbox: Rc<Mailbox>,
         device: UnboundedSender<TunConfig>,
     ) -> Self {
-        Reload { file: file.to_path_buf(), running: running.clone(), key, mailbox, device }
+        let (file, radio) = (file.to_path_buf(), radio.cloned());
+        Reload { file, radio, running: running.clone(), key, mailbox, device }
     }
 
     /// Reads the configuration again, and passes changes on. Returns what has happened.
@@ -42,7 +46,7 @@ impl Reload {
         let refused = |why: String| {
             Notice::of_reload("refused", format!("{why}; the former configuration stays in force"))
         };
-        let new = match Settings::from_file(&self.file) {
+        let new = match Settings::from_file(&self.file, self.radio.as_ref()) {
             Ok(new) => new,
             Err(error) => return refused(error.to_string()),
         };
@@ -142,9 +146,9 @@ mod tests {
     fn running(name: &str) -> (Reload, UnboundedReceiver<TunConfig>) {
         let file = std::env::temp_dir().join(format!("kinglet-{}-{name}", std::process::id()));
         std::fs::write(&file, TEXT).unwrap();
-        let settings = Settings::from_file(&file).unwrap();
+        let settings = Settings::from_file(&file, None).unwrap();
         let (device, configs) = unbounded_channel();
-        (Reload::new(&file, &settings, None, Rc::default(), device), configs)
+        (Reload::new((&file, None), &settings, None, Rc::default(), device), configs)
     }
 
     fn text_after(reload: &mut Reload, text: &str) -> String {

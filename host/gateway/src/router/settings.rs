@@ -14,7 +14,6 @@
 //!
 //! The path of a file is relative to the directory of the configuration.
 
-use super::radio::Link;
 use crate::tun::{self, LONGEST};
 use core::net::Ipv6Addr;
 use core::str::FromStr;
@@ -26,11 +25,14 @@ use kinglet_lab::scenario::read::{Reader, Source};
 use kinglet_lab::scenario::{
     CONTEXTS, LinkAddresses, NO_SHORT, Objective, Prefix, Role, Routing, Scenario, ScenarioError,
 };
+use kinglet_zep::link::Link;
 use kinglet_zep::settings;
 use std::path::{Path, PathBuf};
 
 /// The least MTU of IPv6 (RFC 8200, 5).
 const LEAST_MTU: u16 = 1280;
+/// A radio.
+const RADIO: &str = "the radio, such as \"spinel+serial:/dev/ttyACM0?baud=460800\"";
 /// PAN and channel unless given: those of RIOT's native boards and of `kinglet node`.
 const PAN: u16 = 0x0023;
 const CHANNEL: u8 = 26;
@@ -58,11 +60,11 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// Reads a file.
+    /// Reads a file. `radio` takes the place of the one in it.
     ///
     /// # Errors
     /// The file cannot be read or has a mistake: file, line, column, key, and what is allowed.
-    pub fn from_file(path: &Path) -> Result<Self, ScenarioError> {
+    pub fn from_file(path: &Path, radio: Option<&Link>) -> Result<Self, ScenarioError> {
         let text = std::fs::read_to_string(path).map_err(|error| {
             let message = format!("cannot be read: {error}; give the path of a router file (TOML)");
             ScenarioError {
@@ -74,19 +76,23 @@ impl Settings {
                 io: true,
             }
         })?;
-        Settings::from_toml(path, &text)
+        Settings::from_toml(path, &text, radio)
     }
 
     /// Reads a text; `file` is its name in messages, and its directory that of relative paths.
     ///
     /// # Errors
     /// As [`Settings::from_file`].
-    pub fn from_toml(file: &Path, text: &str) -> Result<Self, ScenarioError> {
+    pub fn from_toml(file: &Path, text: &str, radio: Option<&Link>) -> Result<Self, ScenarioError> {
         let source = Source { file, text };
         let document = source.document()?;
         let span = document.span();
         let mut top = Reader::new(source, document.get_ref(), span, String::new());
-        let radio: Link = required(&mut top, "radio", "the radio, such as \"zep://[::1]:17754\"")?;
+        let radio = match (parsed(&mut top, "radio")?, radio) {
+            (_, Some(given)) => given.clone(),
+            (Some(radio), None) => radio,
+            (None, None) => return Err(top.missing("radio", RADIO)),
+        };
         let ack_wait_ms = top.integer("ack_wait_ms", 1..=1_000, ACK_WAIT_MS.into())? as u16;
         let beside = |name: &str| file.parent().map_or(PathBuf::from(name), |dir| dir.join(name));
         let key_file = top.string_opt("key_file")?.map(beside);
@@ -172,6 +178,9 @@ fn net(mut t: Reader<'_>, host: settings::Prefix, mtu: u16) -> Result<Scenario, 
     network.radio.channel = t.integer("channel", 11..=26, CHANNEL.into())? as u8;
     network.radio.tx_power_dbm = t.number("power_dbm", -40.0..=30.0, 0.0)?;
     network.mac.security = None;
+    // As leaves with the defaults of `kinglet::Config`, and those of OpenThread: they poll for each
+    // frame.
+    network.mac.indirect.burst = false;
     network.link_addresses = link_addresses(&mut t)?;
     let what = "the prefix of the nodes' addresses, such as \"fd00:5::/64\"";
     let mesh: settings::Prefix = required(&mut t, "prefix", what)?;
@@ -273,7 +282,7 @@ mod tests {
     const TUN: &str = "[tun]\naddress = \"fd00:5:0:1::1/64\"\n";
 
     fn read(text: &str) -> Result<Settings, String> {
-        Settings::from_toml(Path::new("dir/r.toml"), text).map_err(|error| error.to_string())
+        Settings::from_toml(Path::new("dir/r.toml"), text, None).map_err(|error| error.to_string())
     }
 
     #[test]
@@ -284,6 +293,7 @@ mod tests {
         assert_eq!((network.mac.pan_id.0, network.radio.channel), (PAN, CHANNEL));
         assert_eq!((network.routing, network.rpl.mode), (Routing::Rpl, Mode::NonStoring));
         assert_eq!(network.contexts, Some([None; CONTEXTS]));
+        assert!(!network.mac.indirect.burst);
         assert_eq!(router_address(network).to_string(), "fd00:5::12:4b00:0:a");
         assert_eq!(network.prefix.host().to_string(), "fd00:5:0:1::1");
     }
@@ -337,7 +347,7 @@ mod tests {
             (format!("{TOP}{NETWORK}[tun]\n"), "tun.address: missing; give this machine's address"),
             (format!("{TOP}{NETWORK}{TUN}name = \"a/b\"\n"), "tun.name: \"a/b\" is not a name"),
             (format!("{TOP}{NETWORK}{TUN}mtu = 1279\n"), "allowed are 1280 to 2047"),
-            (with("").replace("zep:", "zap:"), "did you mean \"zep://"),
+            (with("").replace("zep:", "zap:"), "r.toml:1:9: radio: \"zap://127.0.0.1\" is not"),
             (with("").replace("::/64", "::/63"), "is not a prefix of 64 bits"),
             (with("").replace("0:1::1", ":1"), "give [tun] an address of another /64"),
             (with("").replace("02:12", "2:12"), "is not a link address"),

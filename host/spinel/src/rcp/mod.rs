@@ -157,6 +157,8 @@ pub struct Rcp {
     wanted: Wanted,
     known: Known,
     mode: Option<Mode>,
+    /// Time at which the end of a transmission was fetched, until time passes.
+    fetched_at: Option<Instant>,
     sending: Option<Sending>,
     prepared: Option<Prepared>,
     delay: Delay,
@@ -188,6 +190,7 @@ impl Rcp {
             wanted: Wanted::new(),
             known: Known::default(),
             mode: None,
+            fetched_at: None,
             sending: None,
             prepared: None,
             delay: Delay::UNKNOWN,
@@ -240,6 +243,8 @@ impl Rcp {
         let sending = written.or_else(|| waits.filter(|_| self.can_send()));
         let edges = self.mode.as_ref().filter(|_| self.phase == Phase::Ready);
         let edge = edges.and_then(|mode| mode.from.or(mode.until));
+        let fetched = self.fetched_at.map(|at| at + Duration::from_micros(1));
+        let edge = earliest(edge, fetched);
         earliest(earliest(event, phase), earliest(earliest(asked, sending), edge))
     }
 
@@ -335,6 +340,7 @@ impl Rcp {
             mode.from = mode.from.filter(|from| *from > now);
         }
         self.mode = self.mode.filter(|mode| mode.until.is_none_or(|until| until > now));
+        self.fetched_at = self.fetched_at.filter(|at| *at >= now);
     }
 
     fn repeat_question(&mut self, now: Instant) {
@@ -372,7 +378,8 @@ impl Rcp {
     fn next_setting(&mut self) -> Option<Setting> {
         let lacking = self.known.lacks(&self.wanted);
         let lacking = lacking.or_else(|| self.known.lacks_source(&self.wanted));
-        if lacking.is_some() || self.is_on_air() {
+        // The owner may wait for a frame now: a receiver that is switched off and on misses it.
+        if lacking.is_some() || self.is_on_air() || self.has_end() || self.fetched_at.is_some() {
             return lacking;
         }
         let mode = self.mode.filter(|mode| mode.from.is_none()).map(|mode| mode.channel);
@@ -422,8 +429,12 @@ impl Rcp {
 
     /// Returns whether a transmission is outstanding: it is until its event has been fetched.
     fn is_sending(&self) -> bool {
-        let is_end = |event: &Event| !matches!(event, Event::Received { .. });
-        self.sending.is_some() || self.events.iter().any(|(event, _)| is_end(event))
+        self.sending.is_some() || self.has_end()
+    }
+
+    /// Returns whether the end of a transmission has not been fetched.
+    fn has_end(&self) -> bool {
+        self.events.iter().any(|(event, _)| is_end(event))
     }
 
     /// Returns whether a transmission has been given to the coprocessor.
@@ -485,13 +496,18 @@ impl Rcp {
     /// Ends everything, as at the start.
     fn reset(&mut self, now: Instant) {
         let is_on_air = self.is_on_air();
-        (self.sending, self.mode) = (None, None);
+        (self.sending, self.mode, self.fetched_at) = (None, None, None);
         self.events.clear();
         self.wanted.sources.clear();
         if is_on_air {
             self.begin_restart(now, 0);
         }
     }
+}
+
+/// Returns whether the event ends a transmission.
+const fn is_end(event: &Event) -> bool {
+    !matches!(event, Event::Received { .. })
 }
 
 impl Driver for Rcp {
@@ -555,6 +571,9 @@ impl Driver for Rcp {
     fn poll_event(&mut self, now: Instant, frame: &mut [u8; MAX_FRAME]) -> Option<Event> {
         self.advance(now);
         let (event, octets) = self.events.pop_front()?;
+        if is_end(&event) {
+            self.fetched_at = Some(now);
+        }
         // A received frame is no longer than the buffer.
         frame.iter_mut().zip(octets).for_each(|(to, from)| *to = from);
         Some(event)

@@ -3,7 +3,7 @@
 use crate::wired::{CHANNEL, Wire, heard, to_us};
 use kinglet_chips::LineFaults;
 use kinglet_drivers::{Bench, Fault};
-use kinglet_radio::{Access, Ack, Channel, Command, CsmaParams, Driver, Event, Start};
+use kinglet_radio::{Access, Ack, Channel, Command, CsmaParams, Driver, Event, MAX_FRAME, Start};
 use kinglet_spinel::Trouble;
 use kinglet_spinel::message::Property;
 use kinglet_time::{Duration, Instant};
@@ -351,4 +351,35 @@ fn frames_that_nothing_fetches_are_counted_and_bounded() {
     }
     assert_eq!(wire.rcp().stats().overruns, 16);
     assert_eq!(heard(&wire.run(Duration::from_millis(5))).len(), 64);
+}
+
+#[test]
+fn a_receiver_that_is_set_when_a_transmission_ends_is_not_switched_off_before() {
+    for then_listens in [true, false] {
+        let mut wire = Wire::listening(1);
+        wire.submit(Command::Off);
+        wire.run(Duration::from_millis(50));
+        assert!(!wire.line.borrow().is_listening());
+        wire.submit_frame(Access::Cca, CHANNEL);
+        let end = loop {
+            let until = wire.board.now() + Duration::from_millis(100);
+            wire.board.wait(until);
+            let (now, mut frame) = (wire.board.now(), [0; MAX_FRAME]);
+            if let Some(event) = wire.board.radio().poll_event(now, &mut frame) {
+                assert_eq!(wire.board.radio().poll_event(now, &mut frame), None);
+                break event;
+            }
+        };
+        assert!(matches!(end, Event::Transmitted { .. }), "{end:?}");
+        // The coprocessor listens after a transmission, whatever it did before.
+        assert!(wire.line.borrow().is_listening());
+        if then_listens {
+            wire.listen();
+        }
+        for _ in 0..100 {
+            wire.run(Duration::from_micros(100));
+            assert!(wire.line.borrow().is_listening() || !then_listens);
+        }
+        assert_eq!(wire.line.borrow().is_listening(), then_listens);
+    }
 }

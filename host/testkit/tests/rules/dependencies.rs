@@ -75,16 +75,19 @@ fn allowed(name: &str) -> Option<Vec<&'static str>> {
         "kinglet-pip" => vec![RADIO, "kinglet-time", "kinglet-sim"],
         "kinglet-lab" => [below_lab(), vec!["kinglet-peers", "kinglet-pip"]].concat(),
         "kinglet-gateway" => {
-            [below_lab(), vec!["kinglet-lab", "kinglet-peers", "kinglet-zep"]].concat()
+            let radios = ["kinglet-spinel", "kinglet-zep"];
+            [below_lab().as_slice(), &["kinglet-lab", "kinglet-peers"], &radios].concat()
         }
-        "kinglet-zep" => below_lab(),
+        "kinglet-zep" => [below_lab(), vec!["kinglet-spinel"]].concat(),
         // A driver as well, for hosts; its tests use the kit with a model of the coprocessor.
         "kinglet-spinel" => {
             vec![KIT, CHIPS, RADIO, "kinglet-time", "kinglet-wire", "kinglet", "kinglet-apps"]
         }
         "kinglet-python" => vec!["kinglet-lab"],
         "kinglet-cli" => {
-            [below_lab(), vec!["kinglet-lab", "kinglet-gateway", "kinglet-zep"]].concat()
+            // Its tests have sticks.
+            let own = ["kinglet-lab", "kinglet-gateway", "kinglet-zep", "kinglet-spinel", CHIPS];
+            [below_lab().as_slice(), &own].concat()
         }
         "xtask" => vec![],
         _ => return None,
