@@ -6,7 +6,7 @@ use crate::radio::Radio;
 use core::fmt;
 use kinglet_radio::{Busy, Capabilities, Command, Driver, Event, Filter, MAX_FRAME};
 use kinglet_spinel::stick::StickTrouble;
-use kinglet_spinel::{LineError, Stick};
+use kinglet_spinel::{LineError, Stats, Stick};
 use kinglet_time::{Duration, Instant};
 use std::io;
 
@@ -16,7 +16,7 @@ const READY: Duration = Duration::from_secs(5);
 /// A change of a coprocessor.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change {
-    /// A word for it: `restarted`, `trouble` or `works`.
+    /// A word for it: `restarted`, `trouble`, `works`, `damaged` or `whole`.
     pub what: &'static str,
     /// A sentence about it.
     pub text: String,
@@ -27,14 +27,55 @@ pub struct Change {
 pub struct Watch {
     trouble: Option<StickTrouble>,
     restarts: u64,
+    line: Quality,
+}
+
+/// Period in which damaged messages are counted, their least number, and the least share of all
+/// messages, as a divisor, of a line that is reported.
+const COUNTED: Duration = Duration::from_secs(10);
+const MANY: u64 = 5;
+const SHARE: u64 = 100;
+
+/// Messages of a line.
+#[derive(Debug, Default)]
+struct Quality {
+    /// Begin of the period, and the counters then.
+    since: Instant,
+    messages: u64,
+    damaged: u64,
+    is_bad: bool,
+}
+
+impl Quality {
+    /// Returns the change of the line, at the end of a period.
+    fn change(&mut self, now: Instant, stats: &Stats) -> Option<Change> {
+        if now - self.since < COUNTED {
+            return None;
+        }
+        let damaged = stats.damaged - self.damaged;
+        let all = stats.messages - self.messages + damaged;
+        (self.since, self.messages, self.damaged) = (now, stats.messages, stats.damaged);
+        let is_bad = damaged >= MANY && damaged * SHARE >= all;
+        if core::mem::replace(&mut self.is_bad, is_bad) == is_bad {
+            return None;
+        }
+        let text = match is_bad {
+            true => format!(
+                "the line to the radio damages messages, {damaged} of the last {all}; its cable or \
+                 its port may be faulty, or flow=hardware may be missing"
+            ),
+            false => "the line to the radio is whole again".to_owned(),
+        };
+        Some(Change { what: if is_bad { "damaged" } else { "whole" }, text })
+    }
 }
 
 impl Watch {
     /// Returns the changes since the last call.
-    pub fn changes(&mut self, device: &Device) -> Vec<Change> {
+    pub fn changes(&mut self, now: Instant, device: &Device) -> Vec<Change> {
         let Some(stick) = device.stick() else { return Vec::new() };
         let (trouble, status) = (stick.trouble(), stick.status());
-        let mut changes = Vec::new();
+        let mut changes: Vec<_> = self.line.change(now, status.stats).into_iter().collect();
         let restarts = status.stats.restarts;
         if core::mem::replace(&mut self.restarts, restarts) != restarts {
             let text = "the radio has restarted; it gets its settings again".to_owned();
@@ -226,5 +267,28 @@ impl Driver for Device {
             Device::Zep { radio, .. } => radio.poll_event(now, frame),
             Device::Spinel(stick) => stick.poll_event(now, frame),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_that_damages_messages_is_reported_once_until_it_is_whole() {
+        let mut line = Quality::default();
+        let mut look = |seconds, messages, damaged| {
+            let stats = Stats { messages, damaged, ..Stats::default() };
+            line.change(Instant::from_secs(seconds), &stats).map(|change| change.text)
+        };
+        assert_eq!(look(9, 100, 50), None, "the period has not ended");
+        assert_eq!(look(10, 396, 4), None, "few");
+        assert_eq!(look(20, 896, 9), None, "five of 505");
+        let text = look(30, 1_391, 14).unwrap();
+        assert!(text.contains("damages messages, 5 of the last 500; "), "{text}");
+        assert_eq!(look(40, 1_400, 100), None);
+        let text = look(50, 1_500, 100);
+        assert_eq!(text.as_deref(), Some("the line to the radio is whole again"));
+        assert_eq!(look(60, 1_600, 100), None);
     }
 }

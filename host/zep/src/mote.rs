@@ -336,7 +336,7 @@ impl Mote {
             // What is left on the line wakes the loop.
             let _ = stick.exchange(now);
         }
-        for Change { what, text } in self.watch.changes(&self.radio) {
+        for Change { what, text } in self.watch.changes(now, &self.radio) {
             say(Report::Radio { what, text });
         }
         let busy = self.apps.poll(now, &mut self.node);

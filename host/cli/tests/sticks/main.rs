@@ -21,7 +21,10 @@ use std::time::{Duration, Instant};
 const LIMIT: Duration = Duration::from_secs(60);
 /// Time within which a stick is used again (a loaded machine takes longer than five seconds).
 const RECOVERY: Duration = Duration::from_secs(20);
+/// Octets that a node returns.
 const OCTETS: usize = 20_000;
+/// The same over coprocessors whose air takes no time.
+const MANY_OCTETS: usize = 200_000;
 const MISSING: &str = "there is no such device; the stick may not be plugged in";
 const NODE: &str = "fd00:5::12:4b00:0:b";
 const LEAF: &str = "fd00:5::ff:fe00:9";
@@ -85,11 +88,8 @@ fn reaches() {
         let page = curl(NODE, "/", &[]);
         assert!(page.starts_with(b"<!doctype html><title>Kinglet node</title>"), "{page:?}");
     });
-    let began = Instant::now();
-    is_complete(NODE, OCTETS);
-    let seconds = began.elapsed().as_secs_f64();
-    let rate = OCTETS as f64 * 2.0 * 8e-3 / seconds;
-    eprintln!("{OCTETS} octets both ways in {seconds:.1} s, {rate:.1} kb/s");
+    let octets = if let Sticks::Models(_) = sticks { OCTETS } else { MANY_OCTETS };
+    step(&format!("{octets} octets both ways"), || is_complete(NODE, octets));
     sticks.restart(0);
     eprintln!("restarted: works after {:.1?}", until(RECOVERY, || answers(NODE)));
     sticks.unplug(0);
@@ -186,6 +186,58 @@ fn status() -> serde_json::Value {
     let text = std::fs::read_to_string(status_file()).unwrap();
     let mut status: serde_json::Value = serde_json::from_str(&text).unwrap();
     status["radio"].take()
+}
+
+#[test]
+fn a_line_that_damages_octets_is_reported_and_no_wrong_octet_is_delivered() {
+    let name = "a_line_that_damages_octets_is_reported_and_no_wrong_octet_is_delivered";
+    in_namespace(name, &TOOLS, damages);
+}
+
+fn damages() {
+    run(Command::new("ip").args(["link", "set", "lo", "up"]));
+    let ports = Ports::new(2, Some(BAUD), Path::new(env!("CARGO_TARGET_TMPDIR"))).unwrap();
+    let faults = |damaged_permille| LineFaults { damaged_permille, ..LineFaults::default() };
+    ports.change(0, move |stick| stick.set_faults(faults(1)));
+    let sticks = Sticks::Models(ports);
+    let _node = node(&sticks, 1);
+    let router = start(&configuration("zep://[::1]:1", ""), &sticks);
+    until(LIMIT, || answers(NODE));
+    step("one of a thousand octets wrong", || is_complete(NODE, 500));
+    let Sticks::Models(ports) = &sticks else { return };
+    ports.change(0, move |stick| stick.set_faults(faults(10)));
+    // Most requests or replies are lost; none that arrives is wrong. The router looks every ten
+    // seconds.
+    let (begin, mut asked, mut answered) = (Instant::now(), 0, 0);
+    until(LIMIT, || {
+        asked += 1;
+        answered += u32::from(answers(NODE));
+        answered > 0 && begin.elapsed() > Duration::from_secs(21)
+    });
+    eprintln!("one of a hundred octets wrong: {answered} of {asked} requests answered");
+    ports.change(0, move |stick| stick.set_faults(faults(0)));
+    // The node may have lost its parent.
+    until(LIMIT, || answers(NODE));
+    is_complete(NODE, OCTETS);
+    let (status, said) = router.signal("TERM");
+    let _ = std::fs::remove_file(status_file());
+    assert!(status.success(), "{status}: {said}");
+    assert!(said.contains("the line to the radio damages messages, "), "{said}");
+}
+
+#[test]
+fn a_key_file_that_others_may_read_is_refused_before_the_radio_is_opened() {
+    use std::os::unix::fs::PermissionsExt;
+    let key = Scratch::new(b"000102030405060708090a0b0c0d0e0f\n");
+    std::fs::set_permissions(&key.0, std::fs::Permissions::from_mode(0o644)).unwrap();
+    let state = key.0.with_extension("state");
+    let radio = "spinel+serial:/dev/tty-no-such-stick";
+    let more = format!("\"\nkey_file = \"{}\"\nstate = \"{}", key.0.display(), state.display());
+    let (code, error) = refusal(&(radio.to_owned() + &more), &[]);
+    std::fs::remove_dir_all(&state).unwrap();
+    let says = format!("kinglet: the key file {}: others than its owner may use", key.0.display());
+    assert_eq!(code, Some(2), "{error}");
+    assert!(error.starts_with(&says) && error.contains("run `chmod 600 "), "{error}");
 }
 
 /// Exit code and message of a router with this radio and these options.

@@ -244,7 +244,7 @@ impl Network for Router {
         if self.radio.exchange(self.now)? {
             self.drive();
         }
-        for notice in self.radio.notices() {
+        for notice in self.radio.notices(self.now) {
             // The screen lives as long as the bridge.
             let _ = self.notices.send(notice);
         }

@@ -136,7 +136,7 @@ impl Radio {
     }
 
     /// Returns what has happened to a coprocessor since the last call.
-    pub(crate) fn notices(&mut self) -> Vec<Notice> {
-        self.watch.changes(&self.device).into_iter().map(Notice::of_radio).collect()
+    pub(crate) fn notices(&mut self, now: Instant) -> Vec<Notice> {
+        self.watch.changes(now, &self.device).into_iter().map(Notice::of_radio).collect()
     }
 }
