@@ -3,11 +3,13 @@
 
 mod advise_cmd;
 mod columns;
+mod commission_cmd;
 mod demo;
 mod exit;
 mod gateway_cmd;
 #[cfg(test)]
 mod helps;
+mod image;
 mod lab_cmd;
 mod named;
 mod node_cmd;
@@ -73,6 +75,8 @@ enum Command {
     Gateway(gateway_cmd::Args),
     /// Run a border router between a radio and a Linux TUN device
     Router(router_cmd::Args),
+    /// Write the identities of devices, as images of their flash
+    Commission(commission_cmd::Args),
     /// Run one node as a process; nodes share the air by UDP (ZEP)
     Node(node_cmd::Args),
 }
@@ -89,6 +93,7 @@ fn main() -> ExitCode {
         Some(Command::Lab(command)) => lab_cmd::run(command),
         Some(Command::Gateway(args)) => gateway_cmd::run(args),
         Some(Command::Router(args)) => router_cmd::run(&args),
+        Some(Command::Commission(args)) => commission_cmd::run(&args),
         Some(Command::Node(args)) => node_cmd::run(&args),
     })
 }

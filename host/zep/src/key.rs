@@ -2,15 +2,13 @@
 
 use kinglet::mac::Security;
 use kinglet::radio::Key;
+use kinglet_identity::EUI64_PREFIX;
 use std::fmt;
 use std::fs::File;
 use std::io::{self, Read};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-/// The first six octets of the EUI-64 that the nonces of a device with a short address contain:
-/// those of its link address (RFC 4944, 6). All devices of a network need the same ones.
-const EUI64_PREFIX: [u8; 6] = [0x02, 0x00, 0x00, 0xff, 0xfe, 0x00];
 /// Permissions of the group and of others.
 const SHARED: u32 = 0o077;
 /// Octets of the longest file.

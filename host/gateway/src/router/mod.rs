@@ -13,6 +13,7 @@
 //!
 //! [`border_router`]: kinglet_lab::build::border_router
 
+pub mod devices;
 mod network;
 mod radio;
 mod reload;

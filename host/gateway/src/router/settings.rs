@@ -14,6 +14,7 @@
 //!
 //! The path of a file is relative to the directory of the configuration.
 
+use super::devices::{Device, Flash};
 use crate::tun::{self, LONGEST};
 use core::net::Ipv6Addr;
 use core::str::FromStr;
@@ -57,6 +58,10 @@ pub struct Settings {
     pub tun: String,
     /// The network, whose only known node is the border router.
     pub network: Scenario,
+    /// Flash of the devices that have the router's key.
+    pub flash: Flash,
+    /// These devices, as far as the file names them.
+    pub devices: Vec<Device>,
 }
 
 impl Settings {
@@ -104,11 +109,12 @@ impl Settings {
         }
         let status = top.string_opt("status")?.map(beside);
         let network = section(&mut top, "network")?;
-        let host = section(&mut top, "tun")?;
-        top.finish()?;
-        let (tun, address, mtu) = host_end(host)?;
+        let (tun, address, mtu) = host_end(section(&mut top, "tun")?)?;
         let network = net(network, address, mtu)?;
-        Ok(Settings { radio, ack_wait_ms, key_file, state, status, tun, network })
+        let flash = Flash::read(&mut top)?;
+        let devices = Device::read_all(&mut top, &network)?;
+        top.finish()?;
+        Ok(Settings { radio, ack_wait_ms, key_file, state, status, tun, network, flash, devices })
     }
 }
 

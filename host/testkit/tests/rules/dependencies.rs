@@ -21,6 +21,7 @@ const LAYERS: [&str; 9] = [
 /// The flash queue of relays, and the contract of its flash.
 const STORE: &str = "kinglet-store";
 const FLASH: &str = "kinglet-flash";
+const IDENTITY: &str = "kinglet-identity";
 /// The timer of mesh and RPL.
 const TRICKLE: &str = "kinglet-trickle";
 /// The interface of routing protocols.
@@ -65,6 +66,8 @@ fn allowed(name: &str) -> Option<Vec<&'static str>> {
         "kinglet-packetdrill" => vec!["kinglet-time", TESTKIT],
         // They use the layers through the node, except CoAP, which the node does not have.
         "kinglet-apps" => vec!["kinglet", "kinglet-coap", "kinglet-mem", "kinglet-time"],
+        // What a device keeps in its flash: the node has it as its configuration.
+        IDENTITY => vec!["kinglet"],
         // Async sockets: no layer knows of tasks.
         "kinglet-embassy" => vec!["kinglet", "kinglet-time"],
         // Its tests run tasks on simulated nodes.
@@ -75,19 +78,20 @@ fn allowed(name: &str) -> Option<Vec<&'static str>> {
         "kinglet-pip" => vec![RADIO, "kinglet-time", "kinglet-sim"],
         "kinglet-lab" => [below_lab(), vec!["kinglet-peers", "kinglet-pip"]].concat(),
         "kinglet-gateway" => {
-            let radios = ["kinglet-spinel", "kinglet-zep"];
-            [below_lab().as_slice(), &["kinglet-lab", "kinglet-peers"], &radios].concat()
+            let own = ["kinglet-spinel", "kinglet-zep", IDENTITY];
+            [below_lab().as_slice(), &["kinglet-lab", "kinglet-peers"], &own].concat()
         }
-        "kinglet-zep" => [below_lab(), vec!["kinglet-spinel"]].concat(),
+        "kinglet-zep" => [below_lab(), vec!["kinglet-spinel", IDENTITY]].concat(),
         // A driver as well, for hosts; its tests use the kit with a model of the coprocessor.
         "kinglet-spinel" => {
             vec![KIT, CHIPS, RADIO, "kinglet-time", "kinglet-wire", "kinglet", "kinglet-apps"]
         }
         "kinglet-python" => vec!["kinglet-lab"],
         "kinglet-cli" => {
-            // Its tests have sticks.
-            let own = ["kinglet-lab", "kinglet-gateway", "kinglet-zep", "kinglet-spinel", CHIPS];
-            [below_lab().as_slice(), &own].concat()
+            // Its tests have sticks, and read pages.
+            let tests = ["kinglet-spinel", CHIPS, IDENTITY];
+            let own = ["kinglet-lab", "kinglet-gateway", "kinglet-zep"];
+            [below_lab().as_slice(), &own, &tests].concat()
         }
         "xtask" => vec![],
         _ => return None,
