@@ -5,6 +5,7 @@
 //! | `pair` | two nodes in one image move 100 kB over a lossy link in memory |
 //! | `leaf` | a sleepy leaf sends readings to its parent, over the same link |
 //! | `sensor` | a sleepy leaf sends readings to a host; its radio is its serial line |
+//! | `mqtt` | a sleepy leaf publishes by MQTT; tasks |
 //! | `mote` | one node, a web and CoAP server, whose radio is its serial line |
 //! | `echo`, `echo-…` | sends received data back, each in its own configuration |
 //! | `echo-tasks` | the same as tasks of an executor, with async sockets |
