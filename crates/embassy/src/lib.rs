@@ -62,6 +62,7 @@
 //! | `runner.rs` | the loop around node and radio |
 //! | `tcp.rs`, `udp.rs` | sockets |
 //! | `nal.rs`, `nal_udp.rs` | the traits of other crates |
+//! | `resolver.rs`, `dns.rs` | host names: the exchange, and its messages (RFC 1035) |
 //! | `error.rs` | errors, and their kinds |
 
 #![no_std]
@@ -69,9 +70,14 @@
 #![deny(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 #![deny(clippy::arithmetic_side_effects)]
 
+#[cfg(test)]
+extern crate std;
+
+mod dns;
 mod error;
 mod nal;
 mod nal_udp;
+mod resolver;
 mod resources;
 mod runner;
 mod shared;
@@ -80,6 +86,7 @@ mod udp;
 
 pub use error::Error;
 pub use nal_udp::UdpPart;
+pub use resolver::Resolver;
 pub use resources::Resources;
 pub use runner::{Radio, Runner};
 pub use shared::Stack;

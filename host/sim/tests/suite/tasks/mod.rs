@@ -4,5 +4,6 @@ mod asleep;
 mod datagrams;
 mod dropped;
 mod executor;
+mod names;
 mod network;
 mod streams;
