@@ -15,20 +15,20 @@ use std::rc::Rc;
 
 const PORT: u16 = 7;
 /// Each minute the leaf sends a batch and awaits an answer.
-const PERIOD: Duration = Duration::from_secs(60);
-const ROUNDS: u32 = 40;
+pub(super) const PERIOD: Duration = Duration::from_secs(60);
+pub(super) const ROUNDS: u32 = 40;
 const BATCH: usize = 1_200;
 const ANSWER: usize = 700;
 /// Octets of a response in one segment.
 const REPLY: usize = 100;
 
-fn leaf(config: &mut Config) {
+pub(super) fn leaf(config: &mut Config) {
     config.mac.rx_on_when_idle = false;
     config.mac.indirect.burst = true;
     config.polling = Polling::Predictive { base: Duration::from_secs(240) };
 }
 
-fn parent(config: &mut Config) {
+pub(super) fn parent(config: &mut Config) {
     config.mac.indirect.burst = true;
 }
 
@@ -106,7 +106,7 @@ struct Cost {
     requests: u32,
 }
 
-fn radio_on(world: &mut World<impl Device>) -> Duration {
+pub(super) fn radio_on(world: &mut World<impl Device>) -> Duration {
     world.run_until(Instant::ZERO + PERIOD * ROUNDS);
     let share = world.energy(1).radio.duty_cycle();
     Duration::from_micros((share * world.now().as_micros() as f64) as u64)
