@@ -6,6 +6,7 @@
 //! | `leaf` | a sleepy leaf sends readings to its parent, over the same link |
 //! | `sensor` | a sleepy leaf sends readings to a host; its radio is its serial line |
 //! | `mqtt` | a sleepy leaf publishes by MQTT; tasks |
+//! | `http` | a web server by `edge-http`; tasks |
 //! | `mote` | one node, a web and CoAP server, whose radio is its serial line |
 //! | `echo`, `echo-…` | sends received data back, each in its own configuration |
 //! | `echo-tasks` | the same as tasks of an executor, with async sockets |
