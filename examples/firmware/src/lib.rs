@@ -7,6 +7,7 @@
 //! | `sensor` | a sleepy leaf sends readings to a host; its radio is its serial line |
 //! | `mqtt` | a sleepy leaf publishes by MQTT; tasks |
 //! | `http` | a web server by `edge-http`; tasks |
+//! | `tls` | a sleepy leaf sends a reading over TLS 1.3; tasks |
 //! | `mote` | one node, a web and CoAP server, whose radio is its serial line |
 //! | `echo`, `echo-…` | sends received data back, each in its own configuration |
 //! | `echo-tasks` | the same as tasks of an executor, with async sockets |
