@@ -41,9 +41,9 @@ pub enum Error {
     NoReverseLookup,
 }
 
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
+impl Error {
+    const fn text(&self) -> &'static str {
+        match self {
             Error::Ended(ConnectionError::Reset) => "the peer has reset the connection",
             Error::Ended(ConnectionError::Refused) => "the peer has refused the connection",
             Error::Ended(ConnectionError::TimedOut) => "the peer does not respond",
@@ -63,7 +63,20 @@ impl fmt::Display for Error {
             Error::NoResponse => "the name server does not respond",
             Error::ServerFailure => "the name server reports a failure",
             Error::NoReverseLookup => "names of addresses are not looked up",
-        })
+        }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.text())
+    }
+}
+
+#[cfg(feature = "defmt")]
+impl defmt::Format for Error {
+    fn format(&self, f: defmt::Formatter<'_>) {
+        defmt::write!(f, "{=str}", self.text());
     }
 }
 
