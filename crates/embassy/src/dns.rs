@@ -75,8 +75,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Returns the address in `response`; `None` if it is not a response to `query`, which may have
-/// been sent by anybody.
+/// Returns the address in `response`; `None` if it is not a response to `query`.
 pub(crate) fn read_response(query: &[u8], response: &[u8]) -> Option<Result<Ipv6Addr, Error>> {
     let (asked, question) = query.split_at_checked(12)?;
     let mut reader = Reader(response);

@@ -3,8 +3,8 @@
 //! A [`Runner`] owns the node's loop: it sleeps until the next deadline of the stack (by
 //! `embassy-time`), until the [`Radio`] has an event, or until a task has used a socket. Any number
 //! of tasks of the same executor share a [`Stack`], whose sockets implement the traits of
-//! `embedded-io-async`, `edge-nal` and `embedded-nal-async`. There is no heap, no global variable
-//! and no copy of data besides those of the node.
+//! `embedded-io-async`, `edge-nal` and `embedded-nal-async`. There is no heap and no global
+//! variable, and data is copied only as in the node.
 //!
 //! ```no_run
 //! use core::net::Ipv6Addr;
