@@ -27,11 +27,23 @@ pub enum Error {
     NoIpv4,
     /// The datagram is longer than 1232 octets.
     TooLong,
+    /// No name server is configured, and no router has advertised one.
+    NoNameServer,
+    /// The host name is longer than 253 octets, or has a label of none or of more than 63.
+    BadName,
+    /// The name has no IPv6 address.
+    NoSuchName,
+    /// The name server did not respond.
+    NoResponse,
+    /// The name server reported a failure.
+    ServerFailure,
+    /// Names of addresses are not looked up here.
+    NoReverseLookup,
 }
 
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
+impl Error {
+    const fn text(&self) -> &'static str {
+        match self {
             Error::Ended(ConnectionError::Reset) => "the peer has reset the connection",
             Error::Ended(ConnectionError::Refused) => "the peer has refused the connection",
             Error::Ended(ConnectionError::TimedOut) => "the peer does not respond",
@@ -45,7 +57,26 @@ impl fmt::Display for Error {
             Error::BadAddress => "the address is no destination, or the port is zero",
             Error::NoIpv4 => "an IPv4 address; only IPv6 is supported",
             Error::TooLong => "the datagram is longer than 1232 octets",
-        })
+            Error::NoNameServer => "there is no name server",
+            Error::BadName => "the host name is not valid",
+            Error::NoSuchName => "the name has no IPv6 address",
+            Error::NoResponse => "the name server does not respond",
+            Error::ServerFailure => "the name server reports a failure",
+            Error::NoReverseLookup => "names of addresses are not looked up",
+        }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.text())
+    }
+}
+
+#[cfg(feature = "defmt")]
+impl defmt::Format for Error {
+    fn format(&self, f: defmt::Formatter<'_>) {
+        defmt::write!(f, "{=str}", self.text());
     }
 }
 
@@ -56,15 +87,17 @@ impl embedded_io_async::Error for Error {
         match self {
             Error::Ended(ConnectionError::Reset) => ErrorKind::ConnectionReset,
             Error::Ended(ConnectionError::Refused) => ErrorKind::ConnectionRefused,
-            Error::Ended(ConnectionError::TimedOut) => ErrorKind::TimedOut,
+            Error::Ended(ConnectionError::TimedOut) | Error::NoResponse => ErrorKind::TimedOut,
             Error::Ended(ConnectionError::Aborted) => ErrorKind::ConnectionAborted,
             Error::Ended(ConnectionError::Unreachable) | Error::NoRoute => ErrorKind::NotFound,
+            Error::NoSuchName => ErrorKind::NotFound,
+            Error::ServerFailure => ErrorKind::Other,
             Error::Closed => ErrorKind::BrokenPipe,
-            Error::NoSourceAddress => ErrorKind::AddrNotAvailable,
+            Error::NoSourceAddress | Error::NoNameServer => ErrorKind::AddrNotAvailable,
             Error::TableFull => ErrorKind::OutOfMemory,
             Error::PortInUse => ErrorKind::AddrInUse,
-            Error::BadAddress | Error::TooLong => ErrorKind::InvalidInput,
-            Error::NoIpv4 => ErrorKind::Unsupported,
+            Error::BadAddress | Error::TooLong | Error::BadName => ErrorKind::InvalidInput,
+            Error::NoIpv4 | Error::NoReverseLookup => ErrorKind::Unsupported,
         }
     }
 }

@@ -3,8 +3,8 @@
 //! A [`Runner`] owns the node's loop: it sleeps until the next deadline of the stack (by
 //! `embassy-time`), until the [`Radio`] has an event, or until a task has used a socket. Any number
 //! of tasks of the same executor share a [`Stack`], whose sockets implement the traits of
-//! `embedded-io-async`, `edge-nal` and `embedded-nal-async`. There is no heap, no global variable
-//! and no copy of data besides those of the node.
+//! `embedded-io-async`, `edge-nal` and `embedded-nal-async`. There is no heap and no global
+//! variable, and data is copied only as in the node.
 //!
 //! ```no_run
 //! use core::net::Ipv6Addr;
@@ -62,6 +62,7 @@
 //! | `runner.rs` | the loop around node and radio |
 //! | `tcp.rs`, `udp.rs` | sockets |
 //! | `nal.rs`, `nal_udp.rs` | the traits of other crates |
+//! | `resolver.rs`, `dns.rs` | host names: the exchange, and its messages (RFC 1035) |
 //! | `error.rs` | errors, and their kinds |
 
 #![no_std]
@@ -69,9 +70,14 @@
 #![deny(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 #![deny(clippy::arithmetic_side_effects)]
 
+#[cfg(test)]
+extern crate std;
+
+mod dns;
 mod error;
 mod nal;
 mod nal_udp;
+mod resolver;
 mod resources;
 mod runner;
 mod shared;
@@ -80,6 +86,7 @@ mod udp;
 
 pub use error::Error;
 pub use nal_udp::UdpPart;
+pub use resolver::Resolver;
 pub use resources::Resources;
 pub use runner::{Radio, Runner};
 pub use shared::Stack;

@@ -20,41 +20,27 @@ pub struct TcpSocket<'d, P: Profile> {
 struct Responses {
     /// Time within which they come, if they do.
     within: Option<Duration>,
-    /// Time of the last octets that were written.
-    since: Cell<Option<Instant>>,
-    /// True if the node knows that one is expected.
-    is_reported: Cell<bool>,
+    /// True from a write to the next read.
+    is_expected: Cell<bool>,
 }
 
 impl Responses {
     const fn none() -> Responses {
-        Responses { within: None, since: Cell::new(None), is_reported: Cell::new(false) }
+        Responses { within: None, is_expected: Cell::new(false) }
     }
 
     /// Octets were written.
     fn note_written<P: Profile>(&self, now: Instant, node: &mut Node<P>, handle: Handle) {
-        if self.within.is_some() {
-            self.since.set(Some(now));
-            self.is_reported.set(false);
-            self.note_waiting(now, node, handle);
-        }
-    }
-
-    /// The application waits for octets.
-    fn note_waiting<P: Profile>(&self, now: Instant, node: &mut Node<P>, handle: Handle) {
-        let (Some(within), Some(since)) = (self.within, self.since.get()) else { return };
-        if now < since + within
-            && !self.is_reported.replace(true)
-            && let Some((_, port, _)) = node.tcp().name(handle)
-        {
+        if let (Some(within), Some((_, port, _))) = (self.within, node.tcp().name(handle)) {
+            self.is_expected.set(true);
             // Without a place for it the response waits for the next poll.
-            let _ = node.expect_response(now, port, since, since + within);
+            let _ = node.expect_response(now, port, now, now + within);
         }
     }
 
-    /// Octets were read: more are expected only if the application waits for them.
+    /// Octets were read.
     fn note_read<P: Profile>(&self, now: Instant, node: &mut Node<P>, handle: Handle) {
-        if self.is_reported.replace(false)
+        if self.is_expected.replace(false)
             && let Some((_, port, _)) = node.tcp().name(handle)
         {
             node.withdraw_response(now, port);
@@ -90,8 +76,8 @@ impl<'d, P: Profile> TcpSocket<'d, P> {
     }
 
     /// Sets the time within which the peer responds to what is written; `None`, the default, if it
-    /// does not. A node that sleeps polls for the response until it comes, at times that it has
-    /// learnt from earlier ones; else the response waits for the next poll. It needs a place of
+    /// does not. A node that sleeps polls for the response until octets are read, at times that it
+    /// has learnt from earlier ones; else the response waits for the next poll. It needs a place of
     /// [`Lengths::applications`](kinglet::Lengths::applications). Of a node that is awake it
     /// changes nothing.
     pub const fn set_response_time(&mut self, time: Option<Duration>) {
@@ -257,14 +243,6 @@ fn error<P: Profile>(node: &Node<P>, handle: Handle) -> Option<ConnectionError> 
 
 async fn read<P: Profile>(socket: &TcpSocket<'_, P>, buf: &mut [u8]) -> Result<usize, Error> {
     let &TcpSocket { stack, handle, ref responses } = socket;
-    let interest = Interest::Readable(handle);
-    if responses.within.is_some() {
-        stack.with(|now, node| {
-            if !interest.has_occurred(node) {
-                responses.note_waiting(now, node, handle);
-            }
-        });
-    }
     let read = |now, node: &mut Node<P>| match node.streams().recv(handle, buf) {
         Err(RecvError::WouldBlock) => None,
         Err(RecvError::InvalidHandle) => Some(Err(Error::Closed)),
@@ -274,7 +252,7 @@ async fn read<P: Profile>(socket: &TcpSocket<'_, P>, buf: &mut [u8]) -> Result<u
             Some(Ok(count))
         }
     };
-    stack.until(interest, read).await
+    stack.until(Interest::Readable(handle), read).await
 }
 
 async fn readable<P: Profile>(socket: &TcpSocket<'_, P>) {

@@ -109,6 +109,10 @@ impl<S: nd::Sizes, const UNRESOLVED: usize> Discovery for Discovered<S, UNRESOLV
         self.0.config().on
     }
 
+    fn name_server(&self) -> Option<Ipv6Addr> {
+        self.0.servers().next()
+    }
+
     fn add_address(&mut self, address: Ipv6Addr) {
         self.0.add_address(address);
     }

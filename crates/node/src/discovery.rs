@@ -37,6 +37,11 @@ pub trait Discovery: net::Discovery {
     /// Notes the neighbour that routing has chosen as the parent, if any.
     fn prefer(&mut self, now: Instant, parent: Option<Address>);
 
+    /// Returns a name server that routers advertise, if they do (RFC 8106).
+    fn name_server(&self) -> Option<Ipv6Addr> {
+        None
+    }
+
     /// Calls `each` with every reason for which it discarded, refused or lost something.
     fn reasons(&self, _each: &mut Each<'_>) {}
 

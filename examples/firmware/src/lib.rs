@@ -5,6 +5,10 @@
 //! | `pair` | two nodes in one image move 100 kB over a lossy link in memory |
 //! | `leaf` | a sleepy leaf sends readings to its parent, over the same link |
 //! | `sensor` | a sleepy leaf sends readings to a host; its radio is its serial line |
+//! | `sensor-tasks` | the same as a task of an executor |
+//! | `mqtt` | a sleepy leaf publishes by MQTT; tasks |
+//! | `http` | a web server by `edge-http`; tasks |
+//! | `tls` | a sleepy leaf sends a reading over TLS 1.3; tasks |
 //! | `mote` | one node, a web and CoAP server, whose radio is its serial line |
 //! | `echo`, `echo-…` | sends received data back, each in its own configuration |
 //! | `echo-tasks` | the same as tasks of an executor, with async sockets |

@@ -7,7 +7,7 @@ use kinglet::tcp::{ConnectionConfig, State};
 use kinglet::time::Duration;
 use kinglet::wire::ieee802154::Address;
 use kinglet::wire::sixlowpan::Context;
-use kinglet::{Discovered, Node, mac};
+use kinglet::{Discovered, Discovery, Node, mac};
 use std::net::Ipv6Addr;
 
 kinglet::profile! {
@@ -403,7 +403,7 @@ fn name_servers_are_known_for_as_long_as_they_are_said() {
         [&[25, 3, 0, 0], &life[..], &ip("2001:db8::53").octets()].concat()
     };
     line.advertise_router(ALL, 1_800, &[servers(600)]);
-    let known = |line: &Link<Host>| line.node.net().discovery().nd().servers().next();
+    let known = |line: &Link<Host>| line.node.net().discovery().name_server();
     assert_eq!(known(&line), Some(ip("2001:db8::53")));
     line.run(Duration::from_secs(601));
     assert_eq!(known(&line), None);

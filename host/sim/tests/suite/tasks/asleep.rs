@@ -1,5 +1,6 @@
 //! A leaf that sleeps: its radio is on as long as without tasks.
 
+use super::executor::Tasks;
 use super::network::{Sockets, address, both, commissioned, network_with_loss, settings, software};
 use embassy_time::{Instant as Clock, Timer};
 use embedded_io_async::{Read, Write};
@@ -14,21 +15,35 @@ use std::rc::Rc;
 
 const PORT: u16 = 7;
 /// Each minute the leaf sends a batch and awaits an answer.
-const PERIOD: Duration = Duration::from_secs(60);
-const ROUNDS: u32 = 40;
+pub(super) const PERIOD: Duration = Duration::from_secs(60);
+pub(super) const ROUNDS: u32 = 40;
 const BATCH: usize = 1_200;
 const ANSWER: usize = 700;
 /// Octets of a response in one segment.
 const REPLY: usize = 100;
 
-fn leaf(config: &mut Config) {
+pub(super) fn leaf(config: &mut Config) {
     config.mac.rx_on_when_idle = false;
     config.mac.indirect.burst = true;
     config.polling = Polling::Predictive { base: Duration::from_secs(240) };
 }
 
-fn parent(config: &mut Config) {
+pub(super) fn parent(config: &mut Config) {
     config.mac.indirect.burst = true;
+}
+
+/// Node 1, the parent of node 2.
+pub(super) fn parent_node() -> (Sockets, Tasks) {
+    let (stack, tasks) = software::<6>(1, parent);
+    stack.with(|_, node| node.add_child(2)).expect("room");
+    (stack, tasks)
+}
+
+/// Node 2, which sleeps.
+pub(super) fn leaf_node() -> (Sockets, Tasks) {
+    let (stack, tasks) = software::<6>(2, leaf);
+    stack.with(|_, node| node.set_parent(Instant::ZERO, Some(1))).expect("room");
+    (stack, tasks)
 }
 
 /// The leaf's application in a loop.
@@ -91,7 +106,7 @@ struct Cost {
     requests: u32,
 }
 
-fn radio_on(world: &mut World<impl Device>) -> Duration {
+pub(super) fn radio_on(world: &mut World<impl Device>) -> Duration {
     world.run_until(Instant::ZERO + PERIOD * ROUNDS);
     let share = world.energy(1).radio.duty_cycle();
     Duration::from_micros((share * world.now().as_micros() as f64) as u64)
@@ -144,11 +159,9 @@ async fn think_and_answer(stack: Sockets) {
 #[test]
 fn a_response_that_is_expected_is_fetched_soon() {
     let slowest = |time: Option<Duration>| {
-        let (one, mut server) = software::<6>(1, parent);
-        one.with(|_, node| node.add_child(2)).expect("room");
+        let (one, mut server) = parent_node();
         server.spawn(think_and_answer(one));
-        let (two, mut client) = software::<6>(2, leaf);
-        two.with(|_, node| node.set_parent(Instant::ZERO, Some(1))).expect("room");
+        let (two, mut client) = leaf_node();
         let slowest = Rc::new(Cell::new(0));
         client.spawn(fetch(two, time, Rc::clone(&slowest)));
         let mut world = network_with_loss(1, vec![server, client], 0.0);
@@ -190,11 +203,9 @@ async fn answer(stack: Sockets) {
 }
 
 fn by_tasks(seed: u64, loss: f64) -> Cost {
-    let (one, mut server) = software::<6>(1, parent);
-    one.with(|_, node| node.add_child(2)).expect("room");
+    let (one, mut server) = parent_node();
     server.spawn(answer(one));
-    let (two, mut client) = software::<6>(2, leaf);
-    two.with(|_, node| node.set_parent(Instant::ZERO, Some(1))).expect("room");
+    let (two, mut client) = leaf_node();
     let rounds = Rc::new(Cell::new(0));
     client.spawn(send(two, Rc::clone(&rounds)));
     let mut world = network_with_loss(seed, vec![server, client], loss);

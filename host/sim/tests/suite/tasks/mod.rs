@@ -4,5 +4,7 @@ mod asleep;
 mod datagrams;
 mod dropped;
 mod executor;
+mod mqtt;
+mod names;
 mod network;
 mod streams;

@@ -1,0 +1,106 @@
+//! A sensor that sleeps publishes by MQTT 5 (`minimq`), with each quality of service, a will, and a
+//! session that outlives its connection: five readings, then a pause without connection.
+
+#![no_std]
+#![no_main]
+
+use cortex_m::singleton;
+use cortex_m_rt::entry;
+use embassy_executor::{Spawner, task};
+use embassy_time::{Duration, Instant, Timer, with_deadline};
+use kinglet::mac::{CcmStar, PeerCounter, Polled, Tabled};
+use kinglet::radio::Driver;
+use kinglet::time;
+use kinglet_embassy::{Resources, Runner, Stack, TcpSocket};
+use kinglet_firmware::tasks::{self, TaskRadio};
+use kinglet_firmware::{Place, console, make, place};
+use minimq::{Buffers, ConfigBuilder, ConfigError, Publication, QoS, Session, Will};
+
+kinglet::profile! {
+    struct Leaf {
+        listening: Polled,
+        security: CcmStar<Tabled, [PeerCounter; 4]>,
+        send_buffer: 512,
+        receive_buffer: 512,
+        listeners: 0,
+        udp_sockets: 0,
+        pending_requests: 1,
+        applications: 1,
+    }
+}
+
+const PORT: u16 = 1883;
+const PERIOD: Duration = Duration::from_secs(1);
+const PAUSE: Duration = Duration::from_secs(2);
+/// Time in which a broker answers.
+const RESPONSE_TIME: time::Duration = time::Duration::from_secs(5);
+
+#[entry]
+fn main() -> ! {
+    console::end(tasks::run(start))
+}
+
+fn start(spawner: Spawner, radio: TaskRadio) -> Result<(), &'static str> {
+    let mut config = place::config();
+    config.mac.rx_on_when_idle = false;
+    let node = singleton!(: Place<Leaf> = Place::uninit()).ok_or("run twice")?;
+    let node = make(node, config, radio.capabilities());
+    place::commission(node)?;
+    let parent = node.set_parent(time::Instant::ZERO, Some(place::ROUTER));
+    parent.map_err(|_| "no room for a parent")?;
+    let resources = singleton!(: Resources<'static, Leaf, 2> = Resources::new(node));
+    let (stack, runner) = resources.ok_or("run twice")?.split();
+    spawner.spawn(run(runner, radio).map_err(|_| "run twice")?);
+    spawner.spawn(sense(stack).map_err(|_| "run twice")?);
+    Ok(())
+}
+
+#[task]
+async fn run(runner: Runner<'static, Leaf>, mut radio: TaskRadio) {
+    runner.run(&mut radio).await
+}
+
+#[task]
+async fn sense(stack: Stack<'static, Leaf>) {
+    let buffers = (singleton!(: [u8; 128] = [0; 128]), singleton!(: [u8; 512] = [0; 512]));
+    let (Some(received), Some(sent)) = buffers else { return };
+    let Ok(config) = settings(Buffers::new(received, sent)) else { return };
+    let mut session = Session::new(config);
+    loop {
+        // After an error as after a pause: the broker keeps the session.
+        let _ = publish(stack, &mut session).await;
+        Timer::after(PAUSE).await;
+    }
+}
+
+fn settings(buffers: Buffers<'static>) -> Result<ConfigBuilder<'static>, ConfigError> {
+    let will = Will::new("mote/status", b"lost", &[])?.qos(QoS::AtLeastOnce);
+    let config = ConfigBuilder::new(buffers).client_id("mote")?.will(will)?;
+    Ok(config.keepalive_interval(4).session_expiry_interval(600))
+}
+
+/// Publishes for one connection.
+async fn publish(stack: Stack<'static, Leaf>, session: &mut Session<'static>) -> Result<(), ()> {
+    let socket = TcpSocket::connect(stack, place::HOST, PORT, Default::default()).await;
+    let mut socket = socket.map_err(|_| ())?;
+    socket.set_response_time(Some(RESPONSE_TIME));
+    let mut connection = session.connect(socket).await.map_err(|_| ())?;
+    let status = Publication::text("mote/status", "here").qos(QoS::ExactlyOnce);
+    connection.publish(status).await.map_err(|_| ())?;
+    let begin = Instant::now();
+    for number in 1..=5 {
+        // Acknowledgements, and whatever else the broker sends.
+        while let Ok(message) = with_deadline(begin + PERIOD * number, connection.poll()).await {
+            message.map_err(|_| ())?;
+        }
+        let (topic, qos) = match number {
+            1 => ("mote/voltage", QoS::AtMostOnce),
+            _ => ("mote/temperature", QoS::AtLeastOnce),
+        };
+        connection.publish(Publication::text(topic, "21.5").qos(qos)).await.map_err(|_| ())?;
+    }
+    while !connection.session().is_publish_quiescent() {
+        connection.poll().await.map_err(|_| ())?;
+    }
+    connection.disconnect().await.map_err(|_| ())
+}
