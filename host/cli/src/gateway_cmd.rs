@@ -22,7 +22,8 @@ sleeping hops between two TUN devices; a second gateway on this machine:
   sudo kinglet gateway examples/tunnel.toml
   sudo kinglet gateway examples/gateway.toml --prefix fd00:1::/48 --tun kl1
 
-Exit codes: 0 Ctrl-C or another signal; 2 the command line or the scenario is
+SIGHUP reads the scenario again, and says if a change needs another start.
+Exit codes: 0 Ctrl-C or SIGTERM; 2 the command line or the scenario is
 wrong; 3 the TUN device or a file fails.")]
 pub(crate) struct Args {
     /// The scenario; this machine is connected to its border router
@@ -79,8 +80,9 @@ pub(crate) fn run(args: Args) -> Result<Code, Failure> {
     let path = |slot| outputs.path(slot).to_path_buf();
     let output = if args.json { show::Output::Json } else { show::Output::Text };
     let (pcap, map, state) = (pcap.map(path), map.map(path), state.map(path));
+    let file = Some(file.to_path_buf());
     let Args { serial, zep, tun, far_tun, prefix, .. } = args;
-    let options = Options { serial, zep, tun, far_tun, prefix, pcap, map, state, output };
+    let options = Options { file, serial, zep, tun, far_tun, prefix, pcap, map, state, output };
     ended(kinglet_gateway::run(&scenario, &options))
 }
 

@@ -5,7 +5,7 @@ use crate::outputs::{Files, Input, Output};
 use kinglet_zep::air::Ends;
 use kinglet_zep::console::Report;
 use kinglet_zep::link::Link;
-use kinglet_zep::mote::{Ending, Mote, MoteError};
+use kinglet_zep::mote::{Control, Mote, MoteError};
 use kinglet_zep::settings::Settings;
 use kinglet_zep::state::State;
 use std::io::{BufReader, stdin};
@@ -23,8 +23,9 @@ Commands for the second one, from its standard input (`help` lists all):
 A node behind RIOT's dispatcher, which connects any number of nodes:
   kinglet node examples/node-a.toml --zep [::1]:17754
 
-A node replies to ping, and has echo (port 7, TCP and UDP), sink (9), source (19)
-and a page (80). `quit` or Ctrl-C ends it; the end of the input does not.
+A node replies to ping, and has echo (port 7, TCP and UDP), sink (9), source
+(19) and a page (80). `quit`, Ctrl-C or SIGTERM ends it, the end of the input
+does not; SIGHUP reads the settings again.
 host/zep/README.md describes the format on the air and nodes of other projects.
 
 Exit codes: 0 `quit` or a signal; 2 the command line or the settings are wrong;
@@ -85,7 +86,8 @@ pub(crate) fn run(args: &Args) -> Result<Code, Failure> {
         say(&format!("{text}\n"));
     };
     report_state(mote.started());
-    end_on_signals(mote.ending());
+    mote.reads_again(file, &settings);
+    handle_signals(mote.control());
     let no_thread = |error: std::io::Error| failure(&MoteError::Io(error));
     mote.listen_to(BufReader::new(stdin())).map_err(no_thread)?;
     mote.run(&mut report_state).map_err(|error| failure(&error))?;
@@ -104,29 +106,26 @@ fn failure(error: &MoteError) -> Failure {
     Failure { code, message: error.to_string() }
 }
 
-/// Ends the node on Ctrl-C, SIGTERM and SIGHUP.
-fn end_on_signals(ending: Ending) {
+/// Ends the node on Ctrl-C and SIGTERM, and has its settings read again on SIGHUP.
+fn handle_signals(control: Control) {
     // Without a thread for it a signal has its default effect.
     let _ = std::thread::Builder::new().name("signals".to_owned()).spawn(move || {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let Ok(runtime) = runtime else { return };
-        runtime.block_on(any_signal());
-        ending.end();
+        runtime.block_on(async {
+            tokio::select! {
+                () = each(SignalKind::interrupt(), || false) => {}
+                () = each(SignalKind::terminate(), || false) => {}
+                () = each(SignalKind::hangup(), || { control.reload(); true }) => {}
+            }
+        });
+        control.end();
     });
 }
 
-/// Returns after one of the signals. A signal without a handler has its default effect.
-async fn any_signal() {
-    let kinds = [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()];
-    let [interrupt, terminate, hangup] = kinds.map(|kind| async move {
-        match signal(kind) {
-            Ok(mut signal) => drop(signal.recv().await),
-            Err(_) => std::future::pending().await,
-        }
-    });
-    tokio::select! {
-        () = interrupt => {}
-        () = terminate => {}
-        () = hangup => {}
-    }
+/// Calls `handle` at each of these signals until it returns false. A signal without a handler has
+/// its default effect.
+async fn each(kind: SignalKind, handle: impl Fn() -> bool) {
+    let Ok(mut signal) = signal(kind) else { return std::future::pending().await };
+    while signal.recv().await.is_some() && handle() {}
 }

@@ -95,6 +95,28 @@ fn gateways_do_not_take_each_others_packets_and_motes_have_services() {
     in_namespace("gateways_do_not_take_each_others_packets_and_motes_have_services", &tools, two);
 }
 
+/// Lets a gateway read its scenario again, and ends it.
+fn reads_again(gateway: Gateway, file: &Scratch, text: &str) {
+    for more in ["", "[mac]\nmax_frame_retries = 3\n", "[mac]\nmax_frame_retires = 3\n"] {
+        std::fs::write(&file.0, text.to_owned() + more).unwrap();
+        gateway.send("HUP");
+        // Two signals at once are one.
+        std::thread::sleep(std::time::Duration::from_millis(300));
+    }
+    let (status, rest) = gateway.signal("TERM");
+    std::fs::write(&file.0, text).unwrap();
+    assert_eq!(status.code(), Some(0), "{rest}");
+    assert!(rest.contains("stopped after"), "a summary: {rest}");
+    let name = file.0.display();
+    for part in [
+        format!("{name}: nothing has changed\n"),
+        format!("{name}: nothing has changed; needs another start: the scenario, which is"),
+        "did you mean `max_frame_retries`?; the former configuration stays in force\n".to_owned(),
+    ] {
+        assert!(rest.contains(&part), "{part}\n{rest}");
+    }
+}
+
 /// Two gateways, inside the namespace.
 fn two() {
     let flows = "[wire]\n[topology]\nline = { hops = 1 }\n\
@@ -120,9 +142,7 @@ fn two() {
         for mote in [ONE_HOP, "fd00:1:2:7400:0:ff:fe00:2"] {
             services(mote);
         }
-        let (status, rest) = second.signal("HUP");
-        assert_eq!(status.code(), Some(0), "{rest}");
-        assert!(rest.contains("stopped after"), "a summary: {rest}");
+        reads_again(second, &file, flows);
     });
     step("a map that has no place", || {
         let options =

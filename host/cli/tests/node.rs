@@ -46,8 +46,17 @@ fn two_processes_ping_each_other_and_end_by_word_and_by_signal() {
     let replies = said.iter().filter(|report| report["event"] == "echo_reply").count();
     assert!(replies >= 2, "{said:?}");
     let id = first.id().to_string();
-    assert!(Command::new("kill").args(["-TERM", &id]).status().unwrap().success());
-    assert_eq!(first.wait_with_output().unwrap().status.code(), Some(0));
+    let send = |signal: &str| {
+        assert!(Command::new("kill").args([signal, &id]).status().unwrap().success());
+    };
+    send("-HUP");
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    send("-TERM");
+    let ended = first.wait_with_output().unwrap();
+    assert_eq!(ended.status.code(), Some(0));
+    let said = String::from_utf8(ended.stdout).unwrap();
+    let says = "{\"event\":\"reload\",\"what\":\"applied\",\"text\":";
+    assert!(said.contains(says) && said.contains(": nothing has changed\"}"), "{said}");
 }
 
 #[test]

@@ -60,6 +60,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let scenario = Scenario::from_toml(&path, &std::fs::read_to_string(&path)?)?;
     scenario.renamed.iter().for_each(|change| eprintln!("{change}"));
     let options = Options {
+        file: None,
         serial: Vec::new(),
         zep: Vec::new(),
         tun: "kinglet0".to_owned(),

@@ -48,8 +48,9 @@
 //! real    0m46.721s
 //! ```
 //!
-//! Ctrl-C, SIGTERM or SIGHUP ends it with a summary and exit code 0; the device disappears with the
-//! program.
+//! Ctrl-C or SIGTERM ends it with a summary and exit code 0; the device disappears with the
+//! program. SIGHUP reads the scenario again, and reports whether it has changed: nothing of it can
+//! change while the network runs.
 //!
 //! Every mote has an echo, a sink and a source on TCP ports 7, 9 and 19, as far as the tables have
 //! space for them. Flows of the scenario that end at its host (`to` is the number after the last
@@ -146,11 +147,12 @@ use kinglet_sim::Hosted;
 use kinglet_sim::pcap::Pcap;
 use kinglet_zep::air::Ends;
 use kinglet_zep::key::KeyError;
+use kinglet_zep::reload::Reloaded;
 use kinglet_zep::state::{Kept, State, StateError};
 use map::Map;
 use network::Mesh;
-use serve::{Here, Signals};
-use show::{Devices, Output, Screen};
+use serve::{Caught, Here, Signals};
+use show::{Devices, Notice, Output, Screen};
 use std::fmt;
 use std::hash::BuildHasher;
 use std::io;
@@ -163,6 +165,8 @@ use tun::{TunConfig, TunError};
 /// Options in addition to the scenario.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
+    /// File of the scenario, which SIGHUP reads again.
+    pub file: Option<PathBuf>,
     /// Nodes that are replaced by motes outside the simulation, and the Unix sockets of their
     /// serial lines.
     pub serial: Vec<(NodeId, PathBuf)>,
@@ -319,10 +323,11 @@ impl From<io::Error> for GatewayError {
     }
 }
 
-/// Runs `scenario` behind a TUN device, or between two, until SIGINT (Ctrl-C), SIGTERM or SIGHUP,
-/// which is a successful end. The scenario's duration is ignored here. Its seed is used for the
-/// topology only: secrets and first sequence numbers differ from run to run, so that nodes outside
-/// of the simulation notice a restart. The times of its faults count from `ready`.
+/// Runs `scenario` behind a TUN device, or between two, until SIGINT (Ctrl-C) or SIGTERM, which is
+/// a successful end; SIGHUP reads its file again. The scenario's duration is ignored here. Its seed
+/// is used for the topology only: secrets and first sequence numbers differ from run to run, so
+/// that nodes outside of the simulation notice a restart. The times of its faults count from
+/// `ready`.
 ///
 /// # Errors
 /// [`GatewayError`]
@@ -340,6 +345,7 @@ pub fn run_with(
     apps: Vec<OwnApp>,
 ) -> Result<(), GatewayError> {
     let names = names(scenario, options)?;
+    let source = options.file.as_deref().map(|file| (file, scenario));
     let scenario = Scenario { prefix: options.prefix, ..scenario.clone() };
     check_prefix(scenario.prefix, "--prefix fd00:1:2::/48 --tun kinglet1")?;
     if let Some(path) = &options.map {
@@ -357,7 +363,7 @@ pub fn run_with(
         mesh.keep_in(state).map_err(GatewayError::State)?;
     }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    runtime.block_on(serve(&scenario, &mut mesh, options, names, apps))
+    runtime.block_on(serve(source, &scenario, &mut mesh, options, names, apps))
 }
 
 /// Returns the scenario for a life after the one that has kept this.
@@ -414,6 +420,7 @@ fn device(scenario: &Scenario, name: String, address: core::net::Ipv6Addr) -> Tu
 }
 
 async fn serve(
+    source: Option<(&Path, &Scenario)>,
     scenario: &Scenario,
     mesh: &mut Mesh,
     options: &Options,
@@ -450,7 +457,13 @@ async fn serve(
     let devices = Devices { border: &config, far: far_config.as_ref() };
     watchers.screen.ready(&scenario.name, mesh, devices, reading);
     let interval = watchers.screen.interval();
-    let stop = async { _ = signals.next().await };
+    let stop = async {
+        while signals.next().await != Caught::End {
+            let read = source.map(|(file, running)| read_again(file, running));
+            // The screen lives as long as this loop.
+            let _ = read.map(|read| notices.send(Notice::of_reload(read)));
+        }
+    };
     let watched = (interval, &mut watchers);
     // The configuration of its device does not change.
     let (_, configs) = unbounded_channel();
@@ -467,6 +480,15 @@ async fn serve(
     let failures = capture.iter().flat_map(|(failures, _)| failures.try_iter());
     incomplete.extend(failures.map(|failure| format!("the capture: {failure}")));
     if incomplete.is_empty() { Ok(()) } else { Err(GatewayError::Incomplete(incomplete)) }
+}
+
+/// Reads the file of a running scenario again.
+fn read_again(file: &Path, running: &Scenario) -> Reloaded {
+    match Scenario::from_file(file) {
+        Ok(new) if new == *running => Reloaded::of(file, &[], &[]),
+        Ok(_) => Reloaded::of(file, &[], &["the scenario, which is another one now"]),
+        Err(error) => Reloaded::refused(&error),
+    }
 }
 
 fn map_error(path: &Path, error: &io::Error) -> GatewayError {

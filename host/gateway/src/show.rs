@@ -13,6 +13,7 @@ use kinglet_lab::apps::services::PORTS;
 use kinglet_lab::run::{BorderResult, FlowResult, LossResult};
 use kinglet_lab::scenario::{Fault, Role, Transport};
 use kinglet_zep::device::Change;
+use kinglet_zep::reload::Reloaded;
 use serde::Serialize;
 use std::cmp::Reverse;
 use std::fmt::Write as _;
@@ -69,8 +70,8 @@ pub(crate) struct Notice {
 }
 
 impl Notice {
-    /// Returns that of a configuration that was read again; `what` is a word for the result.
-    pub(crate) const fn of_reload(what: &'static str, text: String) -> Self {
+    /// Returns that of a configuration that was read again.
+    pub(crate) fn of_reload(Reloaded { what, text }: Reloaded) -> Self {
         Notice { event: "reload", device: None, what, text }
     }
 
@@ -543,7 +544,7 @@ fn announcement(name: &str, mesh: &Mesh, devices: Devices<'_>, reading: Option<&
     if mesh.servers().iter().any(|server| server.service == Service::Coap) {
         text.push_str("  # coap-client is libcoap's; Debian calls it coap-client-notls\n");
     }
-    text.push_str("\nCtrl-C ends it, and nothing else does.\nready\n");
+    text.push_str("\nCtrl-C or SIGTERM ends it.\nready\n");
     text
 }
 

@@ -212,6 +212,13 @@ pub enum Report {
         #[serde(skip_serializing_if = "Option::is_none")]
         radio: Option<String>,
     },
+    /// The settings were read again.
+    Reload {
+        /// A word for the result.
+        what: &'static str,
+        /// A sentence about it.
+        text: String,
+    },
     /// The radio, a coprocessor, has changed.
     Radio {
         /// A word for it.
@@ -413,7 +420,7 @@ impl fmt::Display for Report {
                 write!(f, "parent {parent} in {dodag}, rank {}", or_unknown(*rank))
             }
             Report::Lost(loss) => loss.fmt(f),
-            Report::Radio { text, .. } => f.write_str(text),
+            Report::Reload { text, .. } | Report::Radio { text, .. } => f.write_str(text),
             Report::Rpl { .. } => self.rpl(f),
             Report::Neighbours { .. } => self.neighbours(f),
             Report::Failed { why } => f.write_str(why),

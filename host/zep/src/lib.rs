@@ -12,6 +12,7 @@
 //! | [`settings`] | the configuration file of a node |
 //! | [`profile`] | the table sizes of a node |
 //! | [`mote`] | a node as a process |
+//! | [`reload`] | its configuration, read again |
 //! | [`console`] | the commands and reports of its console |
 //! | [`reports`] | reports about routing and neighbour discovery |
 //!
@@ -31,6 +32,7 @@ pub mod mote;
 pub mod profile;
 pub mod radio;
 mod reasons;
+pub mod reload;
 pub mod reports;
 pub mod settings;
 pub mod state;

@@ -10,6 +10,7 @@ use crate::layers::{self, Full};
 use crate::link::Link;
 use crate::profile::Process;
 use crate::reasons;
+use crate::reload::{self, Reload, Reloaded};
 use crate::reports::{self, known_rank};
 use crate::settings::Settings;
 use crate::state::{State, StateError};
@@ -17,7 +18,7 @@ use crate::tasks::{self, Ping, Send, Talk, Task};
 use core::net::{Ipv6Addr, SocketAddr};
 use kinglet::Node;
 use kinglet::net::UdpHandle;
-use kinglet::radio::{Driver, Filter};
+use kinglet::radio::{Driver, Filter, Key};
 use kinglet::rpl::{Info, Role, Sequence};
 use kinglet::tcp::{ConnectionConfig, Handle, ListenConfig};
 use kinglet_apps::service::{Echo, Server, Service, Sink, Sizes, Source};
@@ -26,6 +27,7 @@ use kinglet_sim::trace::Losses;
 use kinglet_time::{Duration, Instant, earliest};
 use std::fmt;
 use std::io::{self, BufRead};
+use std::path::Path;
 use std::thread;
 
 /// The page of its web server.
@@ -116,14 +118,21 @@ impl From<io::Error> for MoteError {
 enum Wake {
     Air(Heard),
     Line(String),
+    Reload,
     End,
 }
 
-/// Ends the loop from another thread.
+/// Controls the loop from another thread.
 #[derive(Clone)]
-pub struct Ending(Ringer<Wake>);
+pub struct Control(Ringer<Wake>);
 
-impl Ending {
+impl Control {
+    /// Has the settings read again, if they come from a file ([`Mote::reads_again`]).
+    pub fn reload(&self) {
+        // If the receiver is gone, the loop has ended.
+        let _ = self.0.ring(Wake::Reload);
+    }
+
     /// Ends the loop.
     pub fn end(&self) {
         // If the receiver is gone, the loop has ended.
@@ -147,6 +156,8 @@ pub struct Mote {
     reported: (Vec<Ipv6Addr>, Option<Ipv6Addr>),
     losses: Losses,
     state: Option<State>,
+    key: Option<Key>,
+    reload: Option<Reload>,
 }
 
 /// The clock of a node.
@@ -212,6 +223,7 @@ impl Mote {
         }
         let security = settings.key_file.as_deref();
         let security = security.map(|path| key::read(path, kept.frame_counter)).transpose()?;
+        let key = security.map(|security| security.key);
         let config = layers::config(settings, security);
         let (clock, bell) = (Clock(std::time::Instant::now()), Bell::new()?);
         let ringer = bell.ringer();
@@ -252,6 +264,8 @@ impl Mote {
             reported,
             losses,
             state,
+            key,
+            reload: None,
         })
     }
 
@@ -273,9 +287,30 @@ impl Mote {
         Report::Started { addresses: self.addresses(), local: self.local(), remote, radio }
     }
 
-    /// Returns a handle to end it from another thread.
-    pub fn ending(&self) -> Ending {
-        Ending(self.bell.ringer())
+    /// Returns a handle for other threads.
+    pub fn control(&self) -> Control {
+        Control(self.bell.ringer())
+    }
+
+    /// Names the file of its settings, which [`Control::reload`] has read again.
+    pub fn reads_again(&mut self, file: &Path, settings: &Settings) {
+        self.reload = Some(Reload::new(file, settings, self.key));
+    }
+
+    /// Reads the settings again, and changes what can change.
+    fn reload(&mut self, say: &mut dyn FnMut(Report)) {
+        let Some(reload) = &mut self.reload else { return };
+        let (changes, Reloaded { what, text }) = reload.again();
+        for change in changes {
+            match change {
+                reload::Change::AckWait(wait) => self.radio.set_ack_wait(wait),
+                reload::Change::Context(id, context) => {
+                    // The table has room for all of them.
+                    let _ = self.node.interface().set_context(id, context);
+                }
+            }
+        }
+        say(Report::Reload { what, text });
     }
 
     /// Reads commands from `lines` on a thread of its own, line by line. The end of the input does
@@ -313,6 +348,7 @@ impl Mote {
                     Ok(command) => self.begin(command, say),
                     Err(why) => say(Report::Failed { why }),
                 },
+                Some(Wake::Reload) => self.reload(say),
                 Some(Wake::End) => return Ok(()),
                 None => self.wait(next),
             }

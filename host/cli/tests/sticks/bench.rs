@@ -26,6 +26,8 @@ impl Sticks {
         let Ok(program) = std::env::var("KINGLET_RCP") else {
             return Sticks::Models(Ports::new(count, Some(BAUD), directory()).expect("ports"));
         };
+        // Its air.
+        super::run(Command::new("ip").args(["link", "set", "lo", "up"]));
         let device = |number| {
             let name = format!("rcp-{}-{number}", std::process::id());
             (directory().join(name), Mutex::new(None))

@@ -62,7 +62,6 @@ fn node(sticks: &Sticks, number: usize) -> External {
 }
 
 fn start(file: &Scratch, sticks: &Sticks) -> Gateway {
-    run(Command::new("ip").args(["link", "set", "lo", "up"]));
     let options = ["--radio", &sticks.url(0)];
     let router = Gateway::start_as("router", &file.0, &options, Stdio::piped());
     assert!(router.announcement.contains("on spinel+serial:"), "{}", router.announcement);
@@ -78,7 +77,6 @@ fn linux_reaches_a_node_over_two_sticks_that_restart_and_are_unplugged() {
 }
 
 fn reaches() {
-    run(Command::new("ip").args(["link", "set", "lo", "up"]));
     let sticks = Sticks::new(2);
     let _node = node(&sticks, 1);
     let router = start(&configuration("zep://[::1]:1", ""), &sticks);
@@ -195,7 +193,6 @@ fn a_line_that_damages_octets_is_reported_and_no_wrong_octet_is_delivered() {
 }
 
 fn damages() {
-    run(Command::new("ip").args(["link", "set", "lo", "up"]));
     let ports = Ports::new(2, Some(BAUD), Path::new(env!("CARGO_TARGET_TMPDIR"))).unwrap();
     let faults = |damaged_permille| LineFaults { damaged_permille, ..LineFaults::default() };
     ports.change(0, move |stick| stick.set_faults(faults(1)));

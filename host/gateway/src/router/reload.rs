@@ -9,8 +9,8 @@ use crate::tun::TunConfig;
 use kinglet::radio::Key;
 use kinglet_lab::scenario::Routing;
 use kinglet_time::Duration;
-use kinglet_zep::key;
 use kinglet_zep::link::Link;
+use kinglet_zep::reload::{Reloaded, key_of};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use tokio::sync::mpsc::UnboundedSender;
@@ -43,35 +43,19 @@ impl Reload {
 
     /// Reads the configuration again, and passes changes on. Returns what has happened.
     pub(crate) fn again(&mut self) -> Notice {
-        let refused = |why: String| {
-            Notice::of_reload("refused", format!("{why}; the former configuration stays in force"))
-        };
         let new = match Settings::from_file(&self.file, self.radio.as_ref()) {
             Ok(new) => new,
-            Err(error) => return refused(error.to_string()),
+            Err(error) => return Notice::of_reload(Reloaded::refused(&error)),
         };
-        let key = new.key_file.as_deref().map(|path| key::read(path, 0)).transpose();
-        let key = match key {
-            Ok(security) => security.map(|security| security.key),
-            Err(error) => return refused(error.to_string()),
+        let key = match key_of(new.key_file.as_deref()) {
+            Ok(key) => key,
+            Err(refused) => return Notice::of_reload(refused),
         };
-        let (now, mut later) = (self.apply(&new), self.waiting(&new));
+        let (changed, mut later) = (self.apply(&new), self.waiting(&new));
         if key != self.key && !later.contains(&"key_file") {
             later.push("the key in key_file");
         }
-        let list = |names: &[&str]| names.join(", ");
-        let file = self.file.display();
-        let changed = match now.as_slice() {
-            [] => "nothing has changed".to_owned(),
-            names => format!("changed {}", list(names)),
-        };
-        match later.as_slice() {
-            [] => Notice::of_reload("applied", format!("{file}: {changed}")),
-            names => Notice::of_reload(
-                "restart",
-                format!("{file}: {changed}; needs another start: {}", list(names)),
-            ),
-        }
+        Notice::of_reload(Reloaded::of(&self.file, &changed, &later))
     }
 
     /// Applies what can change while the router runs. Returns the names of the keys.
