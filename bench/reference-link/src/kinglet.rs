@@ -117,7 +117,7 @@ impl<const N: usize, const MAP: usize> KingletStation<N, MAP> {
         let extended = [2, 0, 0, 0, 0, 0, 0, n];
         let short = if setup.short { u16::from(n) } else { 0xffff };
         let secret = (u128::from(seed) << 8 | u128::from(n)).to_be_bytes();
-        let mut config = Config::new(short, extended, seed << 8 | u64::from(n), secret);
+        let mut config = Config::repeatable(short, extended, seed << 8 | u64::from(n), secret);
         config.mac.csma = Csma::Hardware;
         config.mac.max_frame_retries = 0;
         let radio = Capabilities::AUTO_ACK | Capabilities::ACK_WAIT | Capabilities::CSMA;

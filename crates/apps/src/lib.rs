@@ -40,7 +40,7 @@
 //!
 //! let mut radio = Board; // yours
 //! let mut node: Node<Mote> =
-//!     Node::new(Config::new(1, [0; 8], 42, [7; 16]), radio.capabilities());
+//!     Node::new(Config::repeatable(1, [0; 8], 42, [7; 16]), radio.capabilities());
 //! let page = Page(b"<!doctype html><title>mote</title>hello");
 //! let mut web = http::Server::<Page, Plan>::new(80, ListenConfig::default(), page);
 //! loop {

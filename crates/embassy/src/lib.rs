@@ -23,8 +23,8 @@
 //!     }
 //! }
 //!
-//! async fn firmware(mut radio: impl Radio) {
-//!     let config = Config::new(0x0001, [0; 8], 42, [7; 16]); // addresses and secrets of a product
+//! async fn firmware(mut radio: impl Radio, random: impl FnMut(&mut [u8])) {
+//!     let config = Config::new(0x0001, [0; 8], random); // or the identity of a product
 //!     let mut node = Node::new(config, radio.capabilities());
 //!     let mut resources = Resources::<Mote, 4>::new(&mut node); // four waiting tasks
 //!     let (stack, runner) = resources.split();

@@ -148,12 +148,8 @@ impl Identity {
     /// Returns the configuration of the node, with the defaults of all layers. `draw` fills octets
     /// with random numbers of the chip: seed and TCP secret, which differ at each start.
     /// `first_counter` is that of [`Counters::first`](crate::Counters::first).
-    pub fn config(&self, mut draw: impl FnMut(&mut [u8]), first_counter: u32) -> Config {
-        let (mut seed, mut secret) = ([0; 8], [0; 16]);
-        draw(&mut seed);
-        draw(&mut secret);
-        let short = self.short.unwrap_or(NO_SHORT);
-        let mut config = Config::new(short, self.eui64, u64::from_le_bytes(seed), secret);
+    pub fn config(&self, draw: impl FnMut(&mut [u8]), first_counter: u32) -> Config {
+        let mut config = Config::new(self.short.unwrap_or(NO_SHORT), self.eui64, draw);
         config.mac.pan_id = self.pan_id;
         config.mac.channel = self.channel;
         let (key, eui64_prefix) = (self.key, EUI64_PREFIX);

@@ -35,10 +35,19 @@ pub struct Config<K = Option<mac::Security>> {
 impl Config {
     /// Returns the defaults of all layers for a node with these addresses (a `short` of 0xFFFF is
     /// none). Link retries differ from the standard: 15, with an adaptive delay of up to 60 ms.
-    /// Where many nodes share the channel, this carried most and starved no node. `seed` and
-    /// `secret` must differ from node to node and from boot to boot: draw them from the chip's
-    /// source of entropy. The seed also chooses the first 6LoWPAN datagram tag.
-    pub const fn new(short: u16, extended: [u8; 8], seed: u64, secret: [u8; 16]) -> Self {
+    /// Where many nodes share the channel, this carried most and starved no node. `draw` fills
+    /// octets with random numbers of the chip, for [`Config::seed`] and the secret of TCP.
+    pub fn new(short: u16, extended: [u8; 8], mut draw: impl FnMut(&mut [u8])) -> Self {
+        let (mut seed, mut secret) = ([0; 8], [0; 16]);
+        draw(&mut seed);
+        draw(&mut secret);
+        Config::repeatable(short, extended, u64::from_le_bytes(seed), secret)
+    }
+
+    /// Returns the same for tests and simulations, which have to repeat. A product must not use it:
+    /// `seed` and `secret` have to differ from node to node and from boot to boot. The seed also
+    /// chooses the first 6LoWPAN datagram tag.
+    pub const fn repeatable(short: u16, extended: [u8; 8], seed: u64, secret: [u8; 16]) -> Self {
         let mac = mac::MacConfig {
             short,
             extended,

@@ -23,7 +23,8 @@
 //! # }
 //!
 //! let mut radio = Board; // yours
-//! let config = Config::new(0x0001, [0; 8], 42, [7; 16]);
+//! let random = |octets: &mut [u8]| octets.fill(7); // from your chip's generator
+//! let config = Config::new(0x0001, [0; 8], random);
 //! let mut node: Node<Mote> = Node::new(config, radio.capabilities());
 //! radio.set_filter(node.filter());
 //!
@@ -62,7 +63,8 @@
 //! # use kinglet::{Config, Mote, Node, radio::Capabilities};
 //! use kinglet::net::{InterfaceAddress, NextHop, Route};
 //! use kinglet::wire::{ieee802154::Address, sixlowpan::Context};
-//! # let mut node: Node<Mote> = Node::new(Config::new(1, [0; 8], 1, [1; 16]), Capabilities::NONE);
+//! # let config = Config::repeatable(1, [0; 8], 1, [1; 16]);
+//! # let mut node: Node<Mote> = Node::new(config, Capabilities::NONE);
 //! # let mut fill = || -> Option<()> {
 //! let prefix = "2001:db8::".parse().ok()?;
 //! // The identifier 0:ff:fe00:1 is that of short address 1, and costs nothing on the air.
@@ -87,7 +89,7 @@
 //! ```
 //! # use kinglet::{Config, Meshed, Node, Router, mesh, radio::Capabilities};
 //! # use kinglet::{time::Instant, wire::sixlowpan::Context};
-//! # let config = Config::new(1, [0; 8], 1, [1; 16]);
+//! # let config = Config::repeatable(1, [0; 8], 1, [1; 16]);
 //! # let prefix = "2001:db8::".parse().unwrap();
 //! let border = mesh::MeshConfig { role: mesh::Role::BorderRouter, ..mesh::MeshConfig::OFF };
 //! let routing = Meshed::new(config.identity(), border, "::".parse().unwrap());
@@ -123,7 +125,7 @@
 //! let radio = Capabilities::AUTO_ACK | Capabilities::ACK_WAIT | Capabilities::CSMA;
 //! let mut nodes = [1, 2].map(|n: u16| {
 //!     // A product draws seed and secret from its source of entropy.
-//!     let mut config = Config::new(n, [0; 8], n.into(), [n as u8; 16]);
+//!     let mut config = Config::repeatable(n, [0; 8], n.into(), [n as u8; 16]);
 //!     config.mac.csma = Csma::Hardware;
 //!     Box::new(Node::<Mote>::new(config, radio))
 //! });
@@ -183,11 +185,11 @@
 //! ```
 //! # use kinglet::{Config, Mote, Node, Polling, Router, radio::Capabilities};
 //! # use kinglet::time::{Duration, Instant};
-//! let mut config = Config::new(2, [0; 8], 2, [2; 16]);
+//! let mut config = Config::repeatable(2, [0; 8], 2, [2; 16]);
 //! config.mac.rx_on_when_idle = false;
 //! config.polling = Polling::Predictive { base: Duration::from_secs(60) };
 //! let mut leaf: Node<Mote> = Node::new(config, Capabilities::AUTO_ACK | Capabilities::ACK_WAIT);
-//! let config = Config::new(1, [0; 8], 1, [1; 16]);
+//! let config = Config::repeatable(1, [0; 8], 1, [1; 16]);
 //! let mut parent: Node<Router> = Node::new(config, Capabilities::AUTO_ACK);
 //! let now = Instant::from_secs(1);
 //! parent.add_child(2)?;
@@ -256,7 +258,7 @@
 //! }
 //!
 //! // Without link security there is no place for a key.
-//! const CONFIG: Config<()> = Config::new(1, [0; 8], 1, [1; 16]).unsecured();
+//! const CONFIG: Config<()> = Config::repeatable(1, [0; 8], 1, [1; 16]).unsecured();
 //! static NODE: std::sync::Mutex<Node<Sensor>> = // in firmware: your critical-section cell
 //!     std::sync::Mutex::new(Node::new(CONFIG, Capabilities::NONE));
 //! assert!(size_of::<Node<Sensor>>() < 8 * 1024); // on a host; less where a pointer has 32 bits

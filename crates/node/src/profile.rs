@@ -98,7 +98,7 @@ impl<T> Profile for T where
 ///     }
 /// }
 ///
-/// let config = Config::new(1, [0; 8], 1, [1; 16]).unsecured();
+/// let config = Config::repeatable(1, [0; 8], 1, [1; 16]).unsecured();
 /// let node: Node<Sensor> = Node::new(config, Capabilities::NONE);
 /// assert!(size_of_val(&node) < 12 * 1024); // on a host; less where a pointer has 32 bits
 /// ```

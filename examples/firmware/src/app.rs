@@ -35,7 +35,7 @@ pub const CONNECTION: ConnectionConfig =
 pub fn config(short: u16) -> Config {
     // A product uses a source of entropy for seed and secret; a test must not.
     let seed = u64::from(short) + 1;
-    Config::new(short, [0; 8], seed, [seed as u8; 16])
+    Config::repeatable(short, [0; 8], seed, [seed as u8; 16])
 }
 
 /// A listener for one connection with these settings.

@@ -64,7 +64,7 @@ pub fn unsecured() -> Config<()> {
 /// All of it is known at build time. A product takes seed and secret from its source of entropy
 /// when it starts; this board has none.
 const fn settings(security: Option<Security>) -> Config {
-    let mut config = Config::new(SHORT, [0; 8], SHORT as u64, [SHORT as u8; 16]);
+    let mut config = Config::repeatable(SHORT, [0; 8], SHORT as u64, [SHORT as u8; 16]);
     config.mac.csma = Csma::Hardware;
     config.mac.security = security;
     config

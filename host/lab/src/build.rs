@@ -239,7 +239,7 @@ fn stack(
     let mut random = stream(seed, u64::from(node), Purpose::Device);
     let secret = secret(&mut random);
     let seed = u64::from(random.bits()) << 32 | u64::from(random.bits());
-    let mut config = Config::new(NO_SHORT, [0; 8], seed, secret);
+    let mut config = Config::repeatable(NO_SHORT, [0; 8], seed, secret);
     config.mac = mac_of(scenario, node);
     config.yields = scenario.relays_yield;
     let place = &scenario.nodes[node as usize];
@@ -352,7 +352,7 @@ fn wire_to_host(scenario: &Scenario, wire: &scenario::Wire, seed: u64, apps: Hos
     let faults = stream(seed, node, Purpose::Fault);
     let mut random = stream(seed, node, Purpose::Device);
     let secret = secret(&mut random);
-    let config = Config::new(NO_SHORT, HOST_EUI64, u64::from(random.bits()), secret);
+    let config = Config::repeatable(NO_SHORT, HOST_EUI64, u64::from(random.bits()), secret);
     let mut host = Box::new(Node::new(config, Capabilities::NONE));
     let mut interface = host.interface();
     let own = InterfaceAddress { address: scenario.prefix.host(), prefix_len: 64 };
@@ -502,7 +502,7 @@ mod tests {
     #[test]
     fn omitted_keys_of_a_scenario_have_the_defaults_of_a_node() {
         let scenario = Scenario::default();
-        let (mac, node) = (mac_of(&scenario, 0), Config::new(1, [0; 8], 1, [1; 16]));
+        let (mac, node) = (mac_of(&scenario, 0), Config::repeatable(1, [0; 8], 1, [1; 16]));
         let own = mac::MacConfig {
             indirect: mac.indirect,
             security: mac.security,

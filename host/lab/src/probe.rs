@@ -239,7 +239,7 @@ impl Probe {
 
 /// Kinglet's stack without a radio.
 fn own() -> Box<Node<LabProfile>> {
-    let config = Config::new(0xfffe, [2, 0, 0, 0, 0, 0, 0, 1], 1, [1; 16]);
+    let config = Config::repeatable(0xfffe, [2, 0, 0, 0, 0, 0, 0, 1], 1, [1; 16]);
     let mut node = Box::new(Node::<LabProfile>::new(config, Capabilities::NONE));
     let mut interface = node.interface();
     // An empty table has room for an address.

@@ -60,7 +60,7 @@ impl Place {
         let stick = Stick::open(now, &url.parse::<Url>()?)?;
         let [high, low] = number.to_be_bytes();
         let eui64 = [2, 0, 0, 0xff, 0xfe, 0, high, low];
-        let mut config = Config::new(number, eui64, u64::from(number), [low; 16]);
+        let mut config = Config::repeatable(number, eui64, u64::from(number), [low; 16]);
         config.mac.csma = Csma::Hardware;
         config.mac.channel = Channel::new(15).ok_or("channel 15 exists")?;
         let eui64_prefix = [2, 0, 0, 0xff, 0xfe, 0];

@@ -36,11 +36,13 @@ pub(crate) fn config(settings: &Settings, security: Option<Security>) -> Config 
         // The settings have been checked.
         _ => [0; 8],
     };
-    let entropy = || RandomState::new().hash_one(());
-    let [low, high] = [entropy(), entropy()].map(u64::to_le_bytes);
-    let mut secret = [0; 16];
-    secret.iter_mut().zip(low.into_iter().chain(high)).for_each(|(to, from)| *to = from);
-    let mut config = Config::new(settings.short.unwrap_or(0xffff), extended, entropy(), secret);
+    let draw = |octets: &mut [u8]| {
+        for chunk in octets.chunks_mut(size_of::<u64>()) {
+            let random = RandomState::new().hash_one(()).to_le_bytes();
+            chunk.iter_mut().zip(random).for_each(|(to, from)| *to = from);
+        }
+    };
+    let mut config = Config::new(settings.short.unwrap_or(0xffff), extended, draw);
     config.mac.pan_id = PanId(settings.pan);
     config.mac.channel = Channel::new(settings.channel).unwrap_or_default();
     config.mac.csma = Csma::Hardware;

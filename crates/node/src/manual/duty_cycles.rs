@@ -136,11 +136,11 @@
 //!
 //! // Always on: no configuration.
 //! let mut router: Node<Sleeper> =
-//!     Node::new(Config::new(1, [0; 8], 1, [1; 16]).unsecured(), radio);
+//!     Node::new(Config::repeatable(1, [0; 8], 1, [1; 16]).unsecured(), radio);
 //! router.add_child(2)?;
 //!
 //! // Data requests: every four minutes at the least, and when something is due.
-//! let mut config = Config::new(2, [0; 8], 2, [2; 16]).unsecured();
+//! let mut config = Config::repeatable(2, [0; 8], 2, [2; 16]).unsecured();
 //! config.mac.rx_on_when_idle = false;
 //! config.polling = Polling::Predictive { base: Duration::from_secs(240) };
 //! // In addition CSL: it is reached within a second.
@@ -154,7 +154,7 @@
 //!
 //! // ContikiMAC with bursts, in a network in which all nodes use it.
 //! let mut relay: Node<Sleeper> =
-//!     Node::new(Config::new(3, [0; 8], 3, [3; 16]).unsecured(), radio);
+//!     Node::new(Config::repeatable(3, [0; 8], 3, [3; 16]).unsecured(), radio);
 //! let eight_times = mac::Wake { period: Duration::from_millis(125), ..mac::Wake::DEFAULT };
 //! relay.set_wake(Some(eight_times)).expect("plan and radio can");
 //! relay.forward_fragments(true);

@@ -229,7 +229,7 @@ fn acknowledgments_become_one_while_an_earlier_one_has_not_left() {
 #[test]
 fn a_leaf_polls_again_after_a_poll_that_found_nothing() {
     let base = Duration::from_secs(60);
-    let mut config = Config::new(2, [0; 8], 2, [2; 16]);
+    let mut config = Config::repeatable(2, [0; 8], 2, [2; 16]);
     config.mac.rx_on_when_idle = false;
     config.polling = Polling::Predictive { base };
     let mut leaf = Box::new(Node::<Mote>::new(config, usual()));

@@ -179,7 +179,7 @@ fn a_reboot_changes_the_tag_of_the_first_datagram() {
 fn a_node_is_a_constant_and_keeps_to_its_memory() {
     // Const-constructible: a firmware keeps it in `.bss` or `.data`.
     static NODE: std::sync::Mutex<Node<Mote>> =
-        std::sync::Mutex::new(Node::new(kinglet::Config::new(1, [0; 8], 1, [1; 16]), NONE));
+        std::sync::Mutex::new(Node::new(kinglet::Config::repeatable(1, [0; 8], 1, [1; 16]), NONE));
     const NONE: Capabilities = Capabilities::NONE;
     assert_eq!(NODE.lock().unwrap().deadline(), None);
     // Bounds for a 64-bit host, where pointers, lengths and paddings are twice as long.

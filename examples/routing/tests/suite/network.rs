@@ -58,7 +58,7 @@ fn world<P: Profile + mac::Sizes<Security = ()>>(
 ) -> World<Station<P>> {
     let nodes = PLACES.into_iter().enumerate().map(|(node, (x_m, y_m))| {
         let seed = node as u64 + 7;
-        let mut config = Config::new(short(node), [node as u8; 8], seed, [node as u8; 16]);
+        let mut config = Config::repeatable(short(node), [node as u8; 8], seed, [node as u8; 16]);
         config.net.forward = true;
         let routing = protocol(config.identity());
         let config = config.unsecured();

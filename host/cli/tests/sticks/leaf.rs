@@ -95,7 +95,7 @@ pub(crate) fn send_readings(url: &str, to: (Ipv6Addr, u16), count: u32, period: 
 
 fn node(stick: &Stick) -> Box<Node<Leaf>> {
     let seed = u64::from(std::process::id());
-    let mut config = Config::new(SHORT, EUI64, seed, [9; 16]).unsecured();
+    let mut config = Config::repeatable(SHORT, EUI64, seed, [9; 16]).unsecured();
     config.mac.csma = Csma::Hardware;
     config.mac.pan_id = PAN;
     config.mac.channel = kinglet::radio::Channel::new(CHANNEL).unwrap_or_default();

@@ -98,7 +98,7 @@ fn duration(value: Duration) -> String {
 }
 
 fn node(code: &mut String, scenario: &Scenario) {
-    let usual = Config::new(0, [0; 8], 0, [0; 16]);
+    let usual = Config::repeatable(0, [0; 8], 0, [0; 16]);
     code.push_str("\n/// Gives a node's configuration its settings.\n");
     code.push_str("pub fn advise<K>(config: &mut kinglet::Config<K>) {\n");
     let begun = code.len();

@@ -23,7 +23,7 @@ pub const SECURITY: mac::Security = mac::Security {
 pub const MAC: mac::MacConfig = mac::MacConfig {
     security: Some(SECURITY),
     indirect: mac::Indirect { burst: true, ..tcplp::INDIRECT },
-    ..Config::new(0xffff, [0; 8], 0, [0; 16]).mac
+    ..Config::repeatable(0xffff, [0; 8], 0, [0; 16]).mac
 };
 
 /// Network layer of a node, with the queue length of the stack's profile for routers

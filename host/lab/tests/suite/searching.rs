@@ -5,8 +5,6 @@ use kinglet_lab::build::{Network, network};
 use kinglet_lab::scenario::Scenario;
 use kinglet_sim::Fault;
 
-/// Polls of the leaf are so far apart.
-const POLLS: Duration = Duration::from_secs(5);
 /// A parent that returns is found within so many seconds, of which the leaf polls once.
 const FOUND: Duration = Duration::from_secs(35);
 

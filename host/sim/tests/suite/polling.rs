@@ -96,7 +96,7 @@ fn stack(
     sleeps: Option<Polling>,
     csl: Option<Csl>,
 ) -> Box<Stack> {
-    let mut config = Config::new(short, [0; 8], short.into(), [short as u8; 16]);
+    let mut config = Config::repeatable(short, [0; 8], short.into(), [short as u8; 16]);
     config.net.forward = sleeps.is_none();
     config.mac.rx_on_when_idle = sleeps.is_none();
     config.mac.indirect.burst = true;

@@ -45,7 +45,7 @@ fn on_air(len: usize) -> f64 {
 /// Returns the shares of the time in which line and radio were in use, and the goodput in kb/s.
 fn measured(baud: u32) -> (f64, f64, f64) {
     let mut wire = Wire::listening_at(1, Some(baud));
-    let mut config = Config::new(FILTER.short, FILTER.extended, 1, [1; 16]);
+    let mut config = Config::repeatable(FILTER.short, FILTER.extended, 1, [1; 16]);
     config.mac.csma = Csma::Hardware;
     config.mac.channel = CHANNEL;
     config.mac.pan_id = PanId(FILTER.pan_id);

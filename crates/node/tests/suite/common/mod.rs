@@ -39,7 +39,8 @@ pub fn local(n: u16) -> Ipv6Addr {
 pub fn config(n: u16, boot: u8) -> Config {
     let mut extended = [2; 8];
     extended[7] = n as u8;
-    let mut config = Config::new(n, extended, u64::from(n) << 8 | u64::from(boot), [boot; 16]);
+    let mut config =
+        Config::repeatable(n, extended, u64::from(n) << 8 | u64::from(boot), [boot; 16]);
     config.tcp.secret[0] = n as u8;
     // This selects CSMA-CA in software where the radio has none.
     config.mac.csma = Csma::Hardware;

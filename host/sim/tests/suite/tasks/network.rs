@@ -42,7 +42,7 @@ pub(super) fn commissioned(config: Config) -> Box<Node<Plan>> {
 
 /// The settings of the node with this short address.
 pub(super) fn settings(short: u16) -> Config {
-    Config::new(short, [0; 8], short.into(), [short as u8; 16])
+    Config::repeatable(short, [0; 8], short.into(), [short as u8; 16])
 }
 
 /// Returns the software of a node with a running stack. Of a test, nothing is freed.
@@ -84,7 +84,7 @@ pub(super) fn network(seed: u64, nodes: Vec<Tasks>) -> World<Tasks> {
 /// The same, and a part of all frames is lost.
 pub(super) fn network_with_loss<D: Device>(seed: u64, nodes: Vec<D>, frame_loss: f64) -> World<D> {
     let place = |(short, software): (u16, D)| {
-        let config = Config::new(short, [0; 8], 0, [0; 16]);
+        let config = Config::repeatable(short, [0; 8], 0, [0; 16]);
         let node = NodeConfig {
             position: Position { x_m: f64::from(short) * 2.0, y_m: 0.0 },
             filter: Node::<Plan>::new(config, NRF52840.capabilities()).filter(),
