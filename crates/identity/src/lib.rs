@@ -15,14 +15,14 @@
 //! ```
 //! # use embedded_storage_async::nor_flash::NorFlash;
 //! # use kinglet_identity::{Counters, CountersError, Identity, Page};
-//! # use kinglet::time::Instant;
+//! # use kinglet::{radio::Capabilities, time::Instant};
 //! # use kinglet::{Mote, Node};
 //! # async fn start<F: NorFlash>(flash: F, page: &Page, draw: impl FnMut(&mut [u8]), now: Instant)
 //! # -> Result<(), CountersError<F::Error>> {
 //! let identity = Identity::read(page).expect("a commissioned device");
 //! let mut counters = Counters::new(flash, 0xfd000..0xff000)?;
 //! let config = identity.config(draw, counters.first().await?);
-//! let mut node: Node<Mote> = Node::new(config);
+//! let mut node: Node<Mote> = Node::new(config, Capabilities::NONE); // of your radio
 //! // Before the radio is offered anything, and again from time to time:
 //! if let Some(bound) = node.poll_counter_bound(now) {
 //!     counters.keep(bound).await?;
