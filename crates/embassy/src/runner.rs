@@ -20,7 +20,9 @@ pub trait Radio: Driver {
     fn wait(&mut self) -> impl Future<Output = ()>;
 }
 
-/// The future that runs a [`Stack`]. Nothing is sent or received without it.
+/// The future that runs a [`Stack`]. Nothing is sent or received without it. A task that computes
+/// for long between two waits delays it, and with it what the stack does in software: a poll, an
+/// acknowledgement if the radio does not send it.
 pub struct Runner<'d, P: Profile>(pub(crate) Stack<'d, P>);
 
 impl<P: Profile> Runner<'_, P> {
