@@ -119,12 +119,19 @@ fn several_tasks_share_a_stack() {
         });
     }
     let (two, mut clients) = node(2);
-    let done = Rc::new(Cell::new(0));
+    let (done, open) = (Rc::new(Cell::new(0)), Rc::new(Cell::new(0)));
     for number in 0..2usize {
-        let count = Rc::clone(&done);
+        let (count, open) = (Rc::clone(&done), Rc::clone(&open));
         clients.spawn(async move {
             for round in 0..3 {
                 let mut socket = connect(two).await.expect("a connection");
+                // Both servers have one: the second one was woken although the first one is busy.
+                socket.write_all(b"?").await.expect("room");
+                socket.read_exact(&mut [0; 1]).await.expect("an answer");
+                open.set(open.get() + 1);
+                while open.get() < (round as u32 + 1) * 2 {
+                    Timer::after_millis(100).await;
+                }
                 let text = text(1_000 + number * 100 + round);
                 socket.write_all(&text).await.expect("room");
                 let mut received = vec![0; text.len()];
@@ -287,4 +294,29 @@ fn more_waiting_tasks_than_places_lose_nothing() {
     // Without a place each of them looks again every 50 ms.
     let end = world.now();
     assert!(world.device(1).polls < 2_000, "{} polls in {end:?}", world.device(1).polls);
+}
+
+#[test]
+fn a_wait_that_is_dropped_and_repeated_takes_one_place() {
+    let (one, mut server) = node(1);
+    server.spawn(async move {
+        let listener = TcpListener::bind(one, PORT, Default::default()).expect("room");
+        let (mut socket, _) = listener.accept().await;
+        Timer::after_secs(60).await;
+        socket.write_all(b"late").await.expect("a connection");
+        core::future::pending().await
+    });
+    let (two, mut client) = software::<2>(2, |_| ());
+    let done = Rc::new(Cell::new(false));
+    let is_done = Rc::clone(&done);
+    client.spawn(async move {
+        let mut socket = connect(two).await.expect("a connection");
+        let mut buf = [0; 4];
+        while with_timeout(1_000, socket.read(&mut buf)).await.is_err() {}
+        is_done.set(buf == *b"late");
+    });
+    let mut world = network(1, vec![server, client]);
+    run_until(&mut world, 100, || done.get());
+    // A wait without a place would look again twenty times a second.
+    assert!(world.device(1).polls < 500, "{} polls", world.device(1).polls);
 }
