@@ -193,6 +193,10 @@ mod tests {
         }
         let (_, says) = after(&mut reload, &TEXT.replace(":0b", ":0c"));
         assert!(says.ends_with("start: extended"), "{says}");
+        reload.running.discovery = Discovery::Host;
+        let (changes, says) =
+            after(&mut reload, &format!("{TEXT}context = [{{ id = 3, prefix = \"fd00::/64\" }}]"));
+        assert!(changes.is_empty() && says.ends_with("start: discovery, context"), "{says}");
         let _ = std::fs::remove_file(&reload.file);
     }
 

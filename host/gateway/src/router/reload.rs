@@ -120,6 +120,7 @@ fn distributes(settings: &Settings) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::unix::fs::PermissionsExt;
     use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
     const TEXT: &str = "radio = \"zep://127.0.0.1\"\n[network]\nprefix = \"fd00:5::/64\"\n\
@@ -188,6 +189,28 @@ mod tests {
         }
         assert!(configs.try_recv().is_err());
         let _ = std::fs::remove_file(&reload.file);
+    }
+
+    #[test]
+    fn changes_that_depend_on_others_that_need_another_start_wait_too() {
+        let (mut reload, mut configs) = running("together");
+        // Contexts that the router has distributed, a device outside of another prefix, and a key.
+        reload.running.network.discovery = true;
+        let contexts = TEXT.replace("[tun]", "contexts = [\"fd00:5::/64\"]\n[tun]");
+        let says = text_after(&mut reload, &contexts);
+        assert!(says.ends_with("start: network.discovery, network.contexts"), "{says}");
+        reload.running.network.discovery = false;
+        let prefix = TEXT.replace("fd00:5::/64", "fd00:9::/64").replace("1::1", "2::1");
+        let says = text_after(&mut reload, &prefix);
+        assert!(says.ends_with(": nothing has changed; needs another start: network.prefix"));
+        assert!(configs.try_recv().is_err());
+        let key = reload.file.with_extension("key");
+        std::fs::write(&key, "00".repeat(16)).unwrap();
+        std::fs::set_permissions(&key, std::fs::Permissions::from_mode(0o600)).unwrap();
+        let secured = format!("key_file = \"{}\"\nstate = \"d\"\n{TEXT}", key.display());
+        let says = text_after(&mut reload, &secured);
+        assert!(says.ends_with("start: key_file, state"), "{says}");
+        let _ = (std::fs::remove_file(&key), std::fs::remove_file(&reload.file));
     }
 
     #[test]
