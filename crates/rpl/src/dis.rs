@@ -16,16 +16,18 @@ const ON_AIR: Duration = Duration::from_millis(500);
 pub(crate) struct Pace {
     shortest: Duration,
     longest: Duration,
+    /// True if the intervals go on growing until a parent has acknowledged a frame.
+    keeps: bool,
 }
 
 impl Pace {
     /// A router receives DIOs at any time. Its DIS resets the Trickle timers of all neighbours.
     pub(crate) const ROUTER: Pace =
-        Pace { shortest: Duration::from_secs(4), longest: Duration::from_secs(64) };
+        Pace { shortest: Duration::from_secs(4), longest: Duration::from_secs(64), keeps: false };
     /// A leaf that sleeps receives nothing else. It finds a parent that comes back within half a
     /// minute, even if one DIS is lost.
     pub(crate) const LEAF: Pace =
-        Pace { shortest: Duration::from_secs(1), longest: Duration::from_secs(15) };
+        Pace { shortest: Duration::from_secs(1), longest: Duration::from_secs(15), keeps: true };
 }
 
 /// The timer of solicitations.
@@ -48,10 +50,10 @@ impl Solicit {
         }
     }
 
-    /// Starts solicitations, the first one at `at`: there is no parent. The intervals go on growing
-    /// if no parent was confirmed since the last one.
+    /// Starts solicitations, the first one at `at`: there is no parent.
     pub(crate) fn start(&mut self, at: Instant, pace: Pace) {
-        (self.next, self.pause) = (Some(at), self.pause.max(pace.shortest));
+        let least = if pace.keeps { self.pause } else { Duration::ZERO };
+        (self.next, self.pause) = (Some(at), least.max(pace.shortest));
     }
 
     /// Notes that the parent acknowledges frames: the next search begins with short intervals.
@@ -121,14 +123,16 @@ mod tests {
             assert!(gap(6) >= pace.longest / 2 && gap(6) <= pace.longest);
             solicit.stop();
             assert_eq!(solicit.deadline(), None);
-            // A parent that has acknowledged nothing makes no difference.
+            // To a leaf a parent that has acknowledged nothing makes no difference.
             let now = asked[7];
             let mut gap = |solicit: &mut Solicit| {
                 solicit.start(now, pace);
                 assert!(solicit.handle_deadline(now, pace, &mut random));
                 solicit.deadline().unwrap() - now
             };
-            assert!(gap(&mut solicit) >= pace.longest / 2);
+            let least = if pace.keeps { pace.longest / 2 } else { Duration::ZERO };
+            let most = if pace.keeps { pace.longest } else { pace.shortest };
+            assert!((least..=most).contains(&gap(&mut solicit)));
             solicit.stop();
             solicit.confirm();
             assert!(gap(&mut solicit) <= pace.shortest);

@@ -27,7 +27,8 @@ pub(crate) fn hex(address: u32, octets: &[u8]) -> Result<String, String> {
     }
     records.push(Record::EndOfFile);
     let text = ihex::create_object_file_representation(&records);
-    text.map(|text| text + "\n").map_err(|error| format!("no HEX file: {error}"))
+    text.map(|text| text.trim_end().to_owned() + "\n")
+        .map_err(|error| format!("no HEX file: {error}"))
 }
 
 /// Returns octets at an address, at most [`PAYLOAD`], as a UF2 file of one block. The rest of the

@@ -136,11 +136,10 @@ impl Announce {
         self.schedule(now, urgency, random);
     }
 
-    /// Stops all timers, as there is no parent. The former one may still have routes through this
-    /// node: it gets a No-Path DAO when there is another one.
+    /// Stops all timers, as there is no parent.
     pub(crate) fn stop(&mut self) {
         (self.delay, self.ready, self.awaiting, self.refresh) = (None, false, None, None);
-        (self.withdraw, self.reannounce) = (None, None);
+        (self.withdraw, self.reannounce, self.known) = (None, None, None);
         // Missing acknowledgements do not count for the next upward route.
         (self.unanswered, self.given_up) = (0, 0);
         self.advertised = Advertised::No;

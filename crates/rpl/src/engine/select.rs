@@ -251,7 +251,10 @@ impl<S: Sizes> Rpl<S> {
         let pause = if leaf { Duration::ZERO } else { dodag.hold_time() / 2 };
         count(&mut self.stats.poisonings);
         self.parent_changed = true;
+        let known = self.announce.known.filter(|_| leaf);
         self.announce.stop();
+        // Packets for a leaf wait at its former parent, until that gets a No-Path DAO.
+        self.announce.known = known;
         // Nodes below learn that this node has no route, and leave without notice to it.
         let _ = self.targets().lose(|route| !route.local);
         self.targets().sweep(true);

@@ -96,8 +96,7 @@ pub fn run(
         }
     }
     let collected = experiments.iter().zip(plans).zip(runs);
-    let experiments =
-        collected.map(|((e, plan), runs)| complete(e, config.first_seed, plan, runs)).collect();
+    let experiments = collected.map(|((e, plan), runs)| complete(e, &config, plan, runs)).collect();
     Ok(Outcome { experiments, interrupted })
 }
 
@@ -171,14 +170,15 @@ fn simulate(
 
 fn complete(
     experiment: &'static Experiment,
-    first_seed: u32,
+    config: &ExperimentConfig<'_>,
     plan: Vec<Point>,
     runs: Vec<Vec<RunResult>>,
 ) -> ExperimentResult {
-    let first_seed = first_seed.into();
+    let first_seed = config.first_seed.into();
     let (mut rows, mut beside) = (Rows { first_seed, ..Rows::default() }, Vec::new());
     let mut samples = Vec::new();
-    let mut seeds = runs.iter().map(Vec::len).min().unwrap_or(0);
+    // What is only computed is the same for all seeds.
+    let seeds = runs.iter().map(Vec::len).min().unwrap_or(config.seeds as usize);
     for (point, runs) in plan.into_iter().zip(runs) {
         // Unnecessary retransmissions are reported for all transfers.
         let transfers =
@@ -192,7 +192,6 @@ fn complete(
             let rows = if point.series == defaults::SERIES { &mut beside } else { &mut rows.all };
             rows.push(measured(&point, *metric, estimate));
         }
-        seeds = seeds.min(runs.len());
         samples.extend(runs.into_iter().next().map(|run| (point, run)));
     }
     (experiment.refine)(&mut rows);
@@ -301,6 +300,26 @@ mod tests {
         assert_eq!(one, bytes(1));
         assert_eq!(one, bytes(3));
         assert_eq!(one.matches("\"goodput\"").count(), 2);
+    }
+
+    /// A claim that was not tested would not be missed.
+    #[test]
+    fn claims_of_experiments_that_are_only_computed_are_tested() {
+        let computed = super::super::all().iter().filter(|it| (it.plan)(Effort::Quick).is_empty());
+        let computed: Vec<_> = computed.collect();
+        let config = ExperimentConfig {
+            effort: Effort::Quick,
+            seeds: 1,
+            first_seed: 101,
+            jobs: 1,
+            cancel: &AtomicBool::new(false),
+            progress: &|_, _| (),
+        };
+        let results = run(&computed, config).expect("it can be computed").experiments;
+        let verdicts = crate::claims::check(&results);
+        let quiet: Vec<_> =
+            verdicts.iter().filter(|it| it.holds.is_none()).map(|it| &it.id).collect();
+        assert!(verdicts.len() > 1 && quiet.is_empty(), "not tested: {quiet:?}");
     }
 
     #[test]
