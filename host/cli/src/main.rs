@@ -38,7 +38,6 @@ Examples, from the project's root (`cargo run --release --` is `kinglet`):
   kinglet sim host/lab/scenarios/annotated.toml --pcap run.pcap
   kinglet sweep host/lab/sweeps/window.toml
   kinglet advise host/lab/scenarios/lossy.toml
-  kinglet upgrade --check host/lab/scenarios/annotated.toml
   kinglet lab run tcplp-hops --quick
   kinglet node examples/node-a.toml --zep ::1
 
