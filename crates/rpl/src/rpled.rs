@@ -203,8 +203,8 @@ impl<S: Sizes> Rpled<S> {
             && self.rpl.routes().any(|route| route.via == via)
     }
 
-    /// Removes a sleepy neighbour that has withdrawn its last route: it has another parent, so the
-    /// packets that wait for its data requests wait in vain.
+    /// Removes a sleepy neighbour that has withdrawn its last route: it has another parent, and
+    /// no data request will fetch the packets that wait here.
     fn forget(&mut self, from: Address) {
         let mut children = self.children.iter_mut().flatten();
         if let Some(child) = children.find(|child| from == Address::Short(child.short)) {

@@ -302,6 +302,7 @@ fn a_forgotten_child_leaves_nothing_behind() {
     node.handle_data_request(NOW, CHILD);
     let (frame, ..) = next(&mut node).unwrap();
     assert!(node.remove_child(CHILD) && !node.remove_child(CHILD));
+    assert_eq!(node.stats().abandoned_indirect, 2);
     deliver(&mut node, frame.token);
     assert_eq!((node.info().indirect, node.info().free_packets), (1, PACKETS - 1));
     assert_eq!(node.children().collect::<Vec<_>>(), [OTHER]);

@@ -5,6 +5,7 @@ mod common;
 mod compliance;
 mod forming;
 mod hostile;
+mod leaves;
 mod load;
 mod neighbours;
 mod restarts;

@@ -117,7 +117,7 @@ async fn exchange(stack: Stack<'static, Leaf>) -> Result<(), &'static str> {
     if is_reverse { Ok(()) } else { Err("the answer is not the reading") }
 }
 
-/// Numbers that anybody can predict: this board has no source of entropy. A product uses its
+/// Predictable numbers: this board has no source of entropy. A product uses its
 /// chip's, without which TLS protects nothing.
 struct Numbers(Cell<u32>);
 
