@@ -105,7 +105,8 @@ macro_rules! counters {
             /// or given up, with the name of its counter or variant.
             pub fn reasons(&self) -> impl Iterator<Item = (&'static str, u32)> {
                 let counters = [$( (stringify!($reason), self.$reason) ),*].into_iter();
-                $( let counters = counters.chain($Discard::NAMES.into_iter().zip(self.discards)); )?
+                $( let names = $Discard::NAMES.iter().copied();
+                   let counters = counters.chain(names.zip(self.discards.iter().copied())); )?
                 counters
             }
         }

@@ -45,6 +45,18 @@ def test_a_run_says_in_a_line_whether_flows_are_dead_and_what_was_lost(
     assert lost[(2, "net", "port")] > 0
 
 
+def test_a_lost_relation_has_a_row_for_each_reason_counted_before(line: dict[str, Any]) -> None:
+    assert kinglet.run(line).losses.empty
+    away = {"kind": "partition", "nodes": [2], "from_s": 30, "to_s": 100}
+    flow = {"kind": "udp-periodic", "from": 2, "to": 0}
+    mesh = {"duration_s": 60, "net": {"routing": "mesh"}, "fault": [away], "flow": [flow]}
+    losses = kinglet.run({**line, **mesh}).losses
+    assert set(losses["node"]) == {2} and set(losses["relation"]) == {"parent"}
+    counted = losses.set_index(["layer", "reason"])["count"]
+    assert counted[("mac", "no_ack")] > 0
+    assert 30 < losses["at_s"].iloc[0] < 45 and losses.attrs["units"]["at_s"] == "s"
+
+
 def test_the_same_seed_is_the_same_run_from_a_file_and_from_a_mapping(
     line: dict[str, Any], tmp_path: Path
 ) -> None:

@@ -32,8 +32,8 @@ pub struct Station<P: Profile> {
 struct Seen {
     node: kinglet::Stats,
     mac: kinglet::mac::Stats,
-    /// Discards of the MAC; most counters do not show them.
-    mac_discards: u32,
+    /// Sum of the counts of all reasons.
+    reasons: u32,
     net: kinglet::net::Stats,
     tcp: kinglet::tcp::Stats,
 }
@@ -118,9 +118,16 @@ impl<P: Profile> Station<P> {
 
     /// Calls `each` with layer, reason and count for every reason for which stack and applications
     /// discard, evict, refuse or give up something.
-    pub fn reasons(&self, each: &mut Each<'_>) {
-        self.node.reasons(each);
-        self.apps.iter().for_each(|app| app.reasons(each));
+    pub fn reasons(&self, mut each: impl FnMut(&'static str, &'static str, u32)) {
+        self.node.reasons(&mut each);
+        self.apps.iter().for_each(|app| app.reasons(&mut each));
+    }
+
+    /// Sum of the counts of all reasons, wrapping.
+    fn sum_of_reasons(&self) -> u32 {
+        let mut sum = 0u32;
+        self.reasons(|_, _, count| sum = sum.wrapping_add(count));
+        sum
     }
 
     /// Adds an application. Returns its number.
@@ -237,31 +244,28 @@ impl<P: Profile> Device for Station<P> {
         Some(self)
     }
 
-    fn has_counted(&mut self) -> Changed {
+    fn has_counted(&mut self, always: bool) -> Changed {
         let node = &self.node;
-        let discards = || {
-            let reasons = node.mac().stats().reasons();
-            reasons.fold(0, |sum: u32, (_, count)| sum.wrapping_add(count))
-        };
         let Some(seen) = &mut self.seen else {
             self.seen = Some(Box::new(Seen {
                 node: *node.stats(),
                 mac: *node.mac().stats(),
-                mac_discards: discards(),
                 net: *node.net().stats(),
                 tcp: *node.tcp().stats(),
+                reasons: self.sum_of_reasons(),
             }));
             return Changed::Reasons;
         };
         // Copies only what has changed, because this is called several times per frame.
-        let mac = update(&mut seen.mac, node.mac().stats());
-        let net = update(&mut seen.net, node.net().stats());
-        let tcp = update(&mut seen.tcp, node.tcp().stats());
-        let other = net | tcp | update(&mut seen.node, node.stats());
-        if other || (mac && update(&mut seen.mac_discards, &discards())) {
-            return Changed::Reasons;
+        let above = update(&mut seen.net, node.net().stats())
+            | update(&mut seen.tcp, node.tcp().stats())
+            | update(&mut seen.node, node.stats());
+        if !update(&mut seen.mac, node.mac().stats()) && !above && !always {
+            return Changed::Nothing;
         }
-        if mac { Changed::Counters } else { Changed::Nothing }
+        let reasons = self.sum_of_reasons();
+        let before = self.seen.as_mut().map(|seen| std::mem::replace(&mut seen.reasons, reasons));
+        if before != Some(reasons) { Changed::Reasons } else { Changed::Counters }
     }
 
     fn trace_wire(&mut self, on: bool) {

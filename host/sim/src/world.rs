@@ -51,9 +51,10 @@ pub trait Device {
         None
     }
 
-    /// Returns the kind of counters that have changed since the last call.
-    fn has_counted(&mut self) -> Changed {
-        Changed::Nothing
+    /// Returns the kind of counters that have changed since the last call. With `always` it is not
+    /// `Nothing`, because the call may have changed what no counter of packets shows.
+    fn has_counted(&mut self, always: bool) -> Changed {
+        if always { Changed::Reasons } else { Changed::Nothing }
     }
 
     /// Starts or stops the recording of packet events on a wire.
@@ -561,11 +562,11 @@ impl<D: Device> World<D> {
                 passed.capture(captures, now, packet);
             }
         }
-        let changed = device.has_counted();
-        if (changed != Changed::Nothing || always)
+        let changed = device.has_counted(always);
+        if changed != Changed::Nothing
             && let Some(look) = device.look()
         {
-            trace.looks(now, node, look, changed == Changed::Reasons || always);
+            trace.looks(now, node, look, changed == Changed::Reasons);
         }
     }
 

@@ -460,7 +460,7 @@ impl Mote {
         let (mac, net, tcp) =
             (self.node.mac().stats(), self.node.net().stats(), self.node.tcp().stats());
         let mut reasons = Vec::new();
-        self.node.reasons(&mut |layer, reason, count| {
+        self.node.reasons(|layer, reason, count| {
             if count > 0 {
                 reasons.push((layer, SnakeCase(reason).to_string(), count));
             }

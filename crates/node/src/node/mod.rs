@@ -28,7 +28,7 @@ use kinglet_mem::Array;
 use kinglet_net::{self as net, Body, BodySource, Delivery, FrameIn, FrameLimits, Net};
 use kinglet_net::{Outgoing, PacketHandle, TableFull};
 use kinglet_radio::{Capabilities, Command, Event, Filter};
-use kinglet_routing::{Each, EachRelation, Routing};
+use kinglet_routing::{EachRelation, Routing};
 use kinglet_tcp::{self as tcp, Endpoint, PayloadRef};
 use kinglet_time::{Duration, Instant};
 use kinglet_wire::Ecn;
@@ -670,14 +670,16 @@ impl<P: Profile> Node<P> {
 
     /// Calls `each` with layer, reason and count for every reason for which this node discards,
     /// evicts, refuses or gives something up, whether it has happened or not.
-    pub fn reasons(&self, each: &mut Each<'_>) {
+    pub fn reasons(&self, mut each: impl FnMut(&'static str, &'static str, u32)) {
+        // `each` is part of the loops, so that a sum of all counts is cheap.
         fn all(
             layer: &'static str,
             reasons: impl Iterator<Item = (&'static str, u32)>,
-            each: &mut Each<'_>,
+            each: &mut impl FnMut(&'static str, &'static str, u32),
         ) {
             reasons.for_each(|(reason, count)| each(layer, reason, count));
         }
+        let each = &mut each;
         all("node", self.stats.reasons(), each);
         all("mac", self.mac.stats().reasons(), each);
         if let Some(stats) = self.mac.wake_stats() {

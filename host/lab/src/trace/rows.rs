@@ -4,9 +4,10 @@ use super::names::Names;
 use super::row::{OtherFrame, Row};
 use core::net::Ipv6Addr;
 use kinglet_apps::SnakeCase;
-use kinglet_sim::trace::{Connection, Event, Framed, Head, Loss, PacketId, Segment, What};
+use kinglet_sim::trace::{Connection, Event, Framed, Head, Loss, PacketId, Segment, To, What};
 use kinglet_wire::ipv6::protocol;
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 /// ICMPv6 types with a name here (RFC 4443, RFC 4861, RFC 6550).
 const ICMP: [(u8, &str); 12] = [
@@ -27,19 +28,39 @@ const ICMP: [(u8, &str); 12] = [
 /// Flags of TCP, the lowest bit first.
 const FLAGS: [&str; 8] = ["FIN", "SYN", "RST", "PSH", "ACK", "URG", "ECE", "CWR"];
 
+/// Address and port.
+type End = (Ipv6Addr, u16);
+
 /// Converter with its state.
 pub(super) struct Rows {
     names: Names,
     /// The flow of each packet that belongs to one.
     flows: BTreeMap<PacketId, (usize, bool)>,
+    texts: Texts,
+}
+
+/// Texts and flows that many rows share; to make them takes longer than to look them up.
+#[derive(Default)]
+struct Texts {
+    ends: BTreeMap<End, String>,
+    receivers: BTreeMap<To, Option<String>>,
+    /// By protocol number and ends.
+    flows: BTreeMap<(u8, End, End), Option<(usize, bool)>>,
 }
 
 fn seconds(us: u64) -> f64 {
     us as f64 / 1e6
 }
 
-fn end((address, port): (Ipv6Addr, u16)) -> String {
-    format!("[{address}]:{port}")
+/// Returns the value of `key`; makes it at the first time.
+fn known<K: Ord, V: Clone>(all: &mut BTreeMap<K, V>, key: K, new: impl FnOnce(&K) -> V) -> V {
+    match all.entry(key) {
+        Entry::Occupied(entry) => entry.get().clone(),
+        Entry::Vacant(entry) => {
+            let value = new(entry.key());
+            entry.insert(value).clone()
+        }
+    }
 }
 
 fn new(event: &'static str) -> Row {
@@ -62,7 +83,7 @@ fn lost(Loss { relation, address, reasons }: &Loss) -> Row {
 
 impl Rows {
     pub(super) fn new(names: Names) -> Self {
-        Rows { names, flows: BTreeMap::new() }
+        Rows { names, flows: BTreeMap::new(), texts: Texts::default() }
     }
 
     /// The row of `event`. Internal events of a radio for a frame that has rows yield none:
@@ -142,13 +163,13 @@ impl Rows {
         })
     }
 
-    fn of_air(&self, what: &What) -> Option<Row> {
+    fn of_air(&mut self, what: &What) -> Option<Row> {
         Some(match *what {
             What::Air { frame, is_ack, octets, sequence, to, channel, until_us, .. } => Row {
                 frame: Some(frame),
                 octets: Some(octets.into()),
                 sequence: sequence.map(u64::from),
-                to: self.names.receiver(to),
+                to: self.receiver(to),
                 channel: Some(channel.into()),
                 until_s: Some(seconds(until_us)),
                 ..new(if is_ack { "ack" } else { "air" })
@@ -173,36 +194,49 @@ impl Rows {
         })
     }
 
-    fn connection(&self, event: &'static str, Connection { local, remote }: Connection) -> Row {
-        let flow = self.names.flow("tcp", local, remote);
+    /// An end as people write it.
+    fn end(&mut self, end: End) -> String {
+        known(&mut self.texts.ends, end, |(address, port)| format!("[{address}]:{port}"))
+    }
+
+    /// The recipient of a frame.
+    fn receiver(&mut self, to: To) -> Option<String> {
+        known(&mut self.texts.receivers, to, |to| self.names.receiver(*to))
+    }
+
+    fn connection(&mut self, event: &'static str, Connection { local, remote }: Connection) -> Row {
+        let find = |_: &_| self.names.flow("tcp", local, remote);
+        let flow = known(&mut self.texts.flows, (protocol::TCP, local, remote), find);
         Row {
             flow: flow.map(|flow| flow.0 as u64),
             forward: flow.map(|flow| flow.1),
-            from: Some(end(local)),
-            to: Some(end(remote)),
+            from: Some(self.end(local)),
+            to: Some(self.end(remote)),
             ..new(event)
         }
     }
 
-    fn framed(&self, framed: Framed) -> Row {
+    fn framed(&mut self, framed: Framed) -> Row {
         let Framed { frame, packet, fragment, command, to } = framed;
         Row {
             frame: Some(frame),
             packet,
             fragment: fragment.map(|(offset, _)| offset.into()),
             size: fragment.map(|(_, size)| size.into()),
-            to: self.names.receiver(to),
+            to: self.receiver(to),
             protocol: command.then(|| "MAC command".into()),
             ..new("attempt")
         }
     }
 
     fn formed(&mut self, packet: PacketId, head: &Head) -> Row {
-        if let Some(flow) = self.names.flow_of(head) {
-            self.flows.insert(packet, flow);
+        if let Some((from, to)) = head.ports {
+            let ends = (head.protocol, (head.src, from), (head.dst, to));
+            let flow = known(&mut self.texts.flows, ends, |_| self.names.flow_of(head));
+            flow.and_then(|flow| self.flows.insert(packet, flow));
         }
-        let plain = |address: Ipv6Addr, port: Option<u16>| match port {
-            Some(port) => end((address, port)),
+        let mut plain = |address: Ipv6Addr, port: Option<u16>| match port {
+            Some(port) => self.end((address, port)),
             None => address.to_string(),
         };
         let name = match head.protocol {

@@ -326,7 +326,7 @@ fn a_node_that_restarts_begins_again_in_the_trace() {
             restart(network, &scenario, 2, 10);
             network.run_until(Instant::from_secs(120));
             let mut reasons = BTreeMap::new();
-            network.device(1).reasons(&mut |layer, reason, count| {
+            network.device(1).reasons(|layer, reason, count| {
                 let name = kinglet_apps::SnakeCase(reason).to_string();
                 *reasons.entry((layer.to_owned(), name)).or_insert(0) += u64::from(count);
             });

@@ -64,6 +64,35 @@ class Run:
         return pd.DataFrame(rows, columns=["id", "layer", "reason", "count"])
 
     @property
+    def losses(self) -> pd.DataFrame:
+        """Relations to other nodes that a node has lost (parent, registration, neighbour, ...): a row
+        for each reason that the node counted in the 10 to 20 s before, and one without layer, reason
+        and count if it counted none. ``result["losses_omitted"]`` counts those after the first 1,000.
+        """
+        rows = [
+            {
+                "at_s": loss["at_s"],
+                "node": loss["node"],
+                "relation": loss["relation"],
+                "address": loss["address"],
+                "layer": layer,
+                "reason": reason,
+                "count": count,
+            }
+            for loss in self.result.get("losses", [])
+            for layer, reason, count in [
+                (layer, reason, count)
+                for layer, reasons in loss["reasons"].items()
+                for reason, count in reasons.items()
+            ]
+            or [(None, None, None)]
+        ]
+        columns = ["at_s", "node", "relation", "address", "layer", "reason", "count"]
+        frame = pd.DataFrame(rows, columns=columns).astype({"count": "Int64"})
+        frame.attrs["units"] = {"at_s": "s"}
+        return frame
+
+    @property
     def nodes(self) -> pd.DataFrame:
         """A row for each node; :attr:`reasons` has its reasons for lost packets."""
         rows = [{k: v for k, v in node.items() if k != "reasons"} for node in self.result["nodes"]]

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 pub enum Changed {
     /// No counter.
     Nothing,
-    /// Counters of the MAC's frames without discards.
+    /// Counters without reasons.
     Counters,
     /// Counters that may include reasons.
     Reasons,
@@ -75,26 +75,18 @@ impl Seen {
         device: &dyn Look,
         mut each: impl FnMut(&'static str, &'static str, u32),
     ) {
-        let (mut place, seen) = (0, &mut self.reasons);
+        if self.reasons.is_empty() {
+            device.reasons(&mut |_, _, _| self.reasons.push(0));
+        }
+        let mut seen = self.reasons.iter_mut();
         device.reasons(&mut |layer, reason, count| {
-            match seen.get_mut(place) {
-                Some(before) if *before == count => {}
-                Some(before) => {
-                    // A lower count: the device has restarted.
-                    let more = count.checked_sub(*before).unwrap_or(count);
-                    *before = count;
-                    if more > 0 {
-                        each(layer, reason, more);
-                    }
-                }
-                None => {
-                    seen.push(count);
-                    if count > 0 {
-                        each(layer, reason, count);
-                    }
-                }
+            let Some(before) = seen.next().filter(|before| **before != count) else { return };
+            // A lower count: the device has restarted.
+            let more = count.checked_sub(*before).unwrap_or(count);
+            *before = count;
+            if more > 0 {
+                each(layer, reason, more);
             }
-            place += 1;
         });
     }
 

@@ -56,10 +56,18 @@ impl<P: Profile> Look for Node<P> {
     }
 }
 
-fn reasons(device: &dyn Look) -> Vec<u32> {
-    let mut all = Vec::new();
-    device.reasons(&mut |_, _, count| all.push(count));
-    all
+/// Fills `all` with the counts of the device.
+fn count(device: &dyn Look, all: &mut Vec<u32>) {
+    if all.is_empty() {
+        device.reasons(&mut |_, _, count| all.push(count));
+        return;
+    }
+    let mut places = all.iter_mut();
+    device.reasons(&mut |_, _, count| {
+        if let Some(place) = places.next() {
+            *place = count;
+        }
+    });
 }
 
 impl Losses {
@@ -67,7 +75,8 @@ impl Losses {
     pub fn new(now: Instant, device: &dyn Look) -> Self {
         let mut having = Vec::new();
         device.relations(&mut |what, address| having.push((what, address)));
-        let newer = reasons(device);
+        let mut newer = Vec::new();
+        count(device, &mut newer);
         Losses { having, older: newer.clone(), newer, looked: now }
     }
 
@@ -75,7 +84,8 @@ impl Losses {
     pub fn look(&mut self, now: Instant, device: &dyn Look) -> Vec<Loss> {
         let lost = if self.has_changed(device) { self.lost(device) } else { Vec::new() };
         if now - self.looked >= BEFORE {
-            self.older = std::mem::replace(&mut self.newer, reasons(device));
+            std::mem::swap(&mut self.older, &mut self.newer);
+            count(device, &mut self.newer);
             self.looked = now;
         }
         lost
