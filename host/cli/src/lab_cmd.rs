@@ -52,7 +52,8 @@ const COLUMNS_EXAMPLE: &str = "\
 Example:
   kinglet lab columns
 
-experiments/ID/experiment.toml names them; host/lab/EXPERIMENTS.md has its form.";
+An experiment names them in its file, such as
+experiments/tcplp-mss/experiment.toml; host/lab/EXPERIMENTS.md has the form.";
 
 const CHECK_EXAMPLES: &str = "\
 Examples, from the project's root:
