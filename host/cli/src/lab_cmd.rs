@@ -23,6 +23,9 @@ pub(crate) enum Command {
     /// List the experiments
     #[command(after_help = "Example:\n  kinglet lab list")]
     List,
+    /// List the columns that an experiment can have
+    #[command(after_help = COLUMNS_EXAMPLE)]
+    Columns,
     /// Run experiments; print whether each claim passes
     #[command(after_help = CHECK_EXAMPLES)]
     Check(CheckArgs),
@@ -44,6 +47,13 @@ Examples, from the project's root:
 DIR of --out gets report.html, results.json, results.csv, and a capture of the
 main point of each experiment. The exit code is 1 if a claim fails that should
 pass. Each experiment has its README in experiments/.";
+
+const COLUMNS_EXAMPLE: &str = "\
+Example:
+  kinglet lab columns
+
+An experiment names them in its file, such as
+experiments/tcplp-mss/experiment.toml; host/lab/EXPERIMENTS.md has the form.";
 
 const CHECK_EXAMPLES: &str = "\
 Examples, from the project's root:
@@ -123,16 +133,26 @@ pub(crate) const DEFAULT_OUT: &str = "kinglet-out";
 
 pub(crate) fn run(command: Command) -> Result<Code, Failure> {
     match command {
-        Command::List => Ok(list()),
+        Command::List => list(),
+        Command::Columns => Ok(columns()),
         Command::Run(args) => run_experiments(&args),
         Command::Check(args) => check(&args),
     }
 }
 
-fn list() -> Code {
+fn list() -> Result<Code, Failure> {
+    experiment::check(&[])?;
     let width = experiment::all().iter().map(|e| e.id.len()).max().unwrap_or(0);
     for experiment in experiment::all() {
         say(&format!("{:<width$}  {} ({})\n", experiment.id, experiment.title, experiment.source));
+    }
+    Ok(Code::Success)
+}
+
+fn columns() -> Code {
+    let width = experiment::columns().map(|(key, ..)| key.len()).max().unwrap_or(0);
+    for (key, unit, meaning) in experiment::columns() {
+        say(&format!("{key:<width$}  {meaning}, {unit}\n"));
     }
     Code::Success
 }
@@ -178,7 +198,7 @@ fn check(args: &CheckArgs) -> Result<Code, Failure> {
 /// The experiments with these ids, each once; all of them for none or `all`.
 pub(crate) fn select(ids: &[String]) -> Result<Vec<&'static Experiment>, Failure> {
     if ids.is_empty() || ids.iter().any(|id| id == "all") {
-        return Ok(experiment::all().iter().collect());
+        return checked(experiment::all().iter().collect());
     }
     let mut selected: Vec<&'static Experiment> = Vec::new();
     for id in ids {
@@ -194,7 +214,14 @@ pub(crate) fn select(ids: &[String]) -> Result<Vec<&'static Experiment>, Failure
             selected.push(found);
         }
     }
-    Ok(selected)
+    checked(selected)
+}
+
+/// The same experiments, if their files have no error.
+fn checked(experiments: Vec<&'static Experiment>) -> Result<Vec<&'static Experiment>, Failure> {
+    let ids: Vec<&str> = experiments.iter().map(|it| it.id).collect();
+    experiment::check(&ids)?;
+    Ok(experiments)
 }
 
 fn measure(
@@ -304,7 +331,16 @@ impl ReportFiles {
 struct TableFiles {
     dir: Slot,
     claims: Slot,
-    experiments: Vec<(&'static str, Slot, Slot)>,
+    experiments: Vec<TablesOf>,
+}
+
+/// The files of an experiment in its folder.
+struct TablesOf {
+    id: &'static str,
+    folder: Slot,
+    tables: Slot,
+    /// Only of an experiment whose points have fields.
+    rows: Option<Slot>,
 }
 
 impl TableFiles {
@@ -312,7 +348,8 @@ impl TableFiles {
         let dir = files.directory("--tables", dir);
         let mut of = |id: &'static str| {
             let folder = files.folder(dir, id);
-            (id, folder, files.inside(folder, RESULTS))
+            let rows = experiment::has_fields(id).then(|| files.inside(folder, ROWS));
+            TablesOf { id, folder, tables: files.inside(folder, RESULTS), rows }
         };
         let tables = experiments.iter().map(|experiment| of(experiment.id)).collect();
         // The index has the claims of all experiments.
@@ -335,7 +372,8 @@ impl TableFiles {
         let dir = outputs.path(self.dir).to_path_buf();
         for result in &outcome.experiments {
             let mut slots = self.experiments.iter();
-            let Some((id, folder, table)) = slots.find(|(id, ..)| *id == result.id) else {
+            let Some(TablesOf { id, folder, tables, rows }) = slots.find(|it| it.id == result.id)
+            else {
                 continue;
             };
             let command = repeat_command(&[result.id.to_owned()], amount);
@@ -347,7 +385,11 @@ impl TableFiles {
             }
             let drawn = experiment::find(id).map(|e| (e.figures)(result)).unwrap_or_default();
             let text = markdown::results(result, &drawn, verdicts, &command, &conditions);
-            outputs.write(*table, &text);
+            outputs.write(*tables, &text);
+            let csv = output::table_csv(result, &command, &conditions);
+            if let (Some(file), Some(text)) = (rows, csv) {
+                outputs.write(*file, &text);
+            }
             for (index, figure) in drawn.iter().enumerate() {
                 let name = markdown::picture_name(index);
                 outputs.write_inside(*folder, &name, &report::picture(figure));
@@ -359,6 +401,8 @@ impl TableFiles {
 
 /// The file of an experiment's tables, in its folder.
 const RESULTS: &str = "results.md";
+/// All of its numbers.
+const ROWS: &str = "results.csv";
 
 /// Every claim of the experiments that have a folder in `dir`.
 fn index_of(dir: &Path) -> String {

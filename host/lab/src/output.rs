@@ -1,7 +1,8 @@
 //! Results as JSON, CSV and text tables.
 
 use crate::claims::{Outcome, Verdict};
-use crate::experiment::{ExperimentResult, find};
+use crate::experiment::folder::definition;
+use crate::experiment::{Effort, ExperimentResult, find};
 use crate::row::Row;
 use serde::Serialize;
 use std::fmt::Write;
@@ -52,6 +53,28 @@ pub fn csv(results: &[ExperimentResult]) -> String {
         }
     }
     text
+}
+
+/// One CSV line per row of an experiment that is a folder, with the values of its fields; the first
+/// line is a comment with the origin. `None` for other experiments.
+pub fn table_csv(result: &ExperimentResult, command: &str, conditions: &str) -> Option<String> {
+    let points = definition(result.id)?.planned(Effort::Full);
+    let fields: Vec<&String> = points.first()?.at.keys().collect();
+    let names = fields.iter().map(|name| name.as_str());
+    let rest = ["column", "unit", "mean", "ci95", "bound", "paper"];
+    let head: Vec<&str> = ["point"].into_iter().chain(names).chain(rest).collect();
+    let mut text = format!("# Written by `{command}`: {conditions}\n{}\n", head.join(","));
+    let optional = |v: Option<f64>| v.map(|v| v.to_string()).unwrap_or_default();
+    for row in &result.rows {
+        let Some(point) = points.iter().find(|point| point.name == row.label) else { continue };
+        let mut cells = vec![row.label.clone()];
+        cells.extend(point.at.values().map(ToString::to_string));
+        cells.extend([row.metric.clone(), row.unit.clone(), row.mean.to_string()]);
+        cells.extend([row.ci95, row.bound, row.paper].map(optional));
+        let cells: Vec<String> = cells.iter().map(|cell| quote(cell)).collect();
+        let _ = writeln!(text, "{}", cells.join(","));
+    }
+    Some(text)
 }
 
 fn quote(field: &str) -> String {

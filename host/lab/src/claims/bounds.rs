@@ -47,9 +47,14 @@ impl Bounds {
     }
 
     /// Result of the test: `ours` is the quantity compared with the paper's.
-    pub(super) fn found(self, ours: f64, compared: String) -> Option<Finding> {
+    pub(super) fn finding(self, ours: f64, compared: String) -> Finding {
         let holds = self.0.is_empty();
-        Some(Finding { ours, holds, failed: self.0, depends_on_model: false, compared })
+        Finding { ours, holds, failed: self.0, depends_on_model: false, compared }
+    }
+
+    /// The same for the end of a test, which may lack results.
+    pub(super) fn found(self, ours: f64, compared: String) -> Option<Finding> {
+        Some(self.finding(ours, compared))
     }
 }
 

@@ -27,7 +27,6 @@ pub(super) fn test_of(id: &str) -> Option<Test> {
         "tcplp.sec8.2.2.cocoa-rtt" => cocoa_estimate,
         "tcplp.sec8.2.2.ack-loss" => answers_lost,
         "tcplp.sec8.2.2.ideal" => ideal,
-        "tcplp.table1.queue-mgmt" => queue_management,
         "tcplp.table7.fullday" => day,
         "tcplp.sec8.2.3.indirect-retries" => indirect_retries,
         "kinglet.day-as-counted" => as_counted,
@@ -383,17 +382,6 @@ fn both(t: &Table<'_>, protocol: &str, metric: &str) -> Option<f64> {
 fn ideal(t: &Table<'_>) -> Option<Finding> {
     let ratio = t.mean("ideal", RADIO)? / both(t, "tcp", RADIO)?;
     Bounds::default().below("ratio", ratio, 0.5).found(ratio, "ideal over TCP".to_owned())
-}
-
-fn queue_management(t: &Table<'_>) -> Option<Finding> {
-    let gain = |protocol: &str| {
-        let at = |queue: &str| t.mean(&format!("{protocol} queue={queue}"), RADIO);
-        Some((at("preempt")? / at("stock")?, at("both")? / at("stock")?))
-    };
-    let ((tcp, both), (coap, _)) = (gain("tcp")?, gain("coap")?);
-    let compared =
-        format!("pre-emption over stock; CoAP {coap:.2}; TCP with retries too {both:.2}");
-    Bounds::default().below("TCP's", tcp, 0.8).below("TCP's", tcp, coap).found(tcp, compared)
 }
 
 fn day(t: &Table<'_>) -> Option<Finding> {

@@ -10,6 +10,7 @@ mod crossings;
 mod design;
 mod duty_cycles;
 mod equations;
+mod formulas;
 mod low_power;
 mod memory;
 mod model;
@@ -24,7 +25,8 @@ mod stacks;
 mod tests_of;
 mod timing;
 
-use crate::experiment::{ExperimentResult, Results};
+use crate::experiment::folder::Absent;
+use crate::experiment::{self, ExperimentResult, Results};
 use crate::row::Row;
 use serde::{Deserialize, Serialize};
 
@@ -74,13 +76,15 @@ struct File {
     claim: Vec<Claim>,
 }
 
-/// All claims, in the order of the file.
+/// All claims, in the order of the files: `claims.toml`, then those of the folders.
 ///
 /// # Panics
 /// Never: the file is part of the program and a test parses it.
 pub fn all() -> Vec<Claim> {
     let file: Result<File, _> = toml::from_str(include_str!("../../claims.toml"));
-    file.expect("claims.toml is tested").claim
+    let mut claims = file.expect("claims.toml is tested").claim;
+    claims.extend(experiment::all().iter().flat_map(|it| formulas::claims(it.id)));
+    claims
 }
 
 /// Result of the check of a claim.
@@ -168,17 +172,24 @@ pub fn check(results: Results<'_>) -> Vec<Verdict> {
 fn verdict(claim: Claim, results: Results<'_>) -> Verdict {
     let rows = results.iter().find(|r| r.id == claim.experiment).map(Table);
     let few_seeds = rows.as_ref().is_some_and(|table| table.0.seeds < claim.seeds);
-    let finding = match (rows, claim.tested && !few_seeds) {
-        (Some(table), true) => tests_of::test_of(&claim.id).and_then(|test| test(&table)),
-        _ => None,
+    let judged = rows.filter(|_| claim.tested && !few_seeds).map(|table| {
+        let in_rust = || {
+            let test = tests_of::test_of(&claim.id);
+            test.and_then(|test| test(&table)).ok_or(Absent::Missing)
+        };
+        formulas::judge(&claim, &table).unwrap_or_else(in_rust)
+    });
+    let (finding, absent) = match judged {
+        Some(Ok(finding)) => (Some(finding), None),
+        Some(Err(absent)) => (None, Some(absent)),
+        None => (None, None),
     };
     let depends_on_model = finding.as_ref().is_some_and(|f| f.depends_on_model);
     let failed = finding.as_ref().map_or_else(Vec::new, |f| f.failed.clone());
     let (ours, holds, mut reason) = match finding {
         Some(f) => (Some(f.ours), Some(f.holds), f.compared),
         None if few_seeds => (None, None, format!("needs {} seeds", claim.seeds)),
-        None if claim.tested => (None, None, "points are missing".to_owned()),
-        None => (None, None, String::new()),
+        None => (None, None, absent.map_or_else(String::new, |absent| absent.to_string())),
     };
     if !failed.is_empty() {
         reason = format!("{reason}. Not met: {}", failed.join("; "));
@@ -237,7 +248,9 @@ mod tests {
         for claim in all() {
             assert!(ids.insert(claim.id.clone()), "{} twice", claim.id);
             assert!(experiment::find(&claim.experiment).is_some(), "{}", claim.id);
-            assert_eq!(tests_of::test_of(&claim.id).is_some(), claim.tested, "{}", claim.id);
+            let in_folder = experiment::folder::definition(&claim.experiment).is_some();
+            let tested = tests_of::test_of(&claim.id).is_some() || in_folder;
+            assert_eq!(tested, claim.tested, "{}", claim.id);
             assert_eq!(claim.expected, claim.reason.is_empty(), "{}: reason", claim.id);
         }
     }

@@ -295,34 +295,3 @@ pub(super) fn window_invariance(t: &Table<'_>) -> Option<Finding> {
     );
     Some(Finding { compared, ..finding })
 }
-
-pub(super) fn cwnd(t: &Table<'_>) -> Option<Finding> {
-    under_every_model(|model| {
-        let at = |metric| t.mean(&format!("d_ms=0{}", model.suffix()), metric);
-        let (share, loss) = (at("cwnd_full")?, at("segment_loss")?);
-        Bounds::default()
-            .above("per cent of time at d = 0", share, 70.0)
-            .found(share, format!("{share:.0} % with {loss:.1} % lost"))
-    })
-}
-
-pub(super) fn loss_recovery(t: &Table<'_>) -> Option<Finding> {
-    under_every_model(|model| {
-        let row = |d: u32, metric: &str| t.row(&format!("d_ms={d}{}", model.suffix()), metric);
-        let fast = (row(0, "fast_retransmissions")?.mean, row(40, "fast_retransmissions")?.mean);
-        let (none, forty) = (row(0, "timeouts")?, row(40, "timeouts")?);
-        // Differences within the variation over seeds do not count.
-        let noise = none.ci95.unwrap_or(0.0) + forty.ci95.unwrap_or(0.0);
-        let compared = format!(
-            "fast retransmissions {:.1} and {:.1}, timeouts {:.1} and {:.1} at d = 0 and 40 ms",
-            fast.0, fast.1, none.mean, forty.mean
-        );
-        // A run without any at 40 ms counts as one to avoid division by zero.
-        let ratio = fast.0 / fast.1.max(1.0);
-        Bounds::default()
-            .above("fast retransmissions at d = 0 by those at 40 ms", ratio, 2.0)
-            .above("timeouts at d = 0", none.mean, 0.0)
-            .at_least("timeouts at 40 ms with chance", forty.mean + noise, none.mean)
-            .found(ratio, compared)
-    })
-}

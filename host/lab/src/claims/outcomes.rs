@@ -99,52 +99,6 @@ fn links_and_headers() {
 }
 
 #[test]
-fn segment_sizes() {
-    let curve = [(1, 20.), (2, 45.), (3, 60.), (4, 70.), (5, 76.), (6, 78.), (7, 79.), (8, 80.)];
-    let found = Found::of("tcplp-mss").over("mss_frames", "", "goodput", &curve);
-    let found = found.over("mss_frames", " frame_loss=0.3", "segment_loss", &[(3, 1.), (5, 2.)]);
-    let claim = "tcplp.fig3a.mss";
-    found.holds(claim);
-    found.but(claim, "mss_frames=1", "goodput", 40.0, "five frames over one");
-    found.but(claim, "mss_frames=3", "goodput", 72.0, "step");
-    found.but(claim, "mss_frames=8", "goodput", 90.0, "gain");
-    found.holds("tcplp.sec6.1.mss-reliability");
-    let label = "mss_frames=3 frame_loss=0.3";
-    found.but("tcplp.sec6.1.mss-reliability", label, "segment_loss", 3.0, "loss at five");
-}
-
-#[test]
-fn buffers() {
-    let mut found = Found::of("tcplp-buffer");
-    for host in Host::ALL {
-        // The product of 80 kb/s and 70 ms fills 1.5 segments.
-        let up = [30., 75., 78., 79., 80., 80., 80., 80.];
-        let down = [52.8, 70., 78., 79., 80., 80., 80., 80.];
-        for (method, curve) in [("", up), (" downlink", down)] {
-            let suffix = format!("{method}{}", host.suffix());
-            let curve: Vec<(u32, f64)> = (1..).zip(curve).collect();
-            found = found.over("buffer_segments", &suffix, "goodput", &curve);
-        }
-    }
-    let bdp = "tcplp.sec6.2.bdp";
-    found.holds(bdp);
-    found.but(bdp, "buffer_segments=2", "goodput", 60.0, "filled by 2");
-    found.but(bdp, "buffer_segments=1", "goodput", 75.0, "filled by 1");
-    found.but(bdp, "buffer_segments=1 downlink", "goodput", 8.0, "KiB");
-    // So two segments suffice here, unlike in the paper.
-    let claim = "tcplp.fig3b.buffer";
-    found.but(claim, "buffer_segments=2 downlink", "goodput", 60.0, "uplink, two segments");
-    let paper = found.with("buffer_segments=2", "goodput", 60.0);
-    let paper = paper.with("buffer_segments=2 downlink", "goodput", 65.0);
-    paper.holds(claim);
-    paper.but(claim, "buffer_segments=4 downlink", "goodput", 60.0, "downlink, four segments");
-    paper.but(claim, "buffer_segments=1", "goodput", 60.0, "uplink, one segment");
-    paper.holds("tcplp.fig3b.downlink-oneseg");
-    let label = "buffer_segments=1 downlink";
-    paper.but("tcplp.fig3b.downlink-oneseg", label, "goodput", 31.0, "downlink by uplink");
-}
-
-#[test]
 fn bounds_over_one_hop() {
     let found = Found::of("tcplp-bound")
         .with("mss_frames=5", "bound", 96.0)
@@ -301,22 +255,6 @@ fn hops_of_the_defaults() {
     found.but(claim, "hops=4", "share_of_bound", 79.0, "two to four hops");
     found.but(claim, "hops=8", "share_of_bound", 69.0, "five to eight hops");
     found.depends(claim, "hops=6", "share_of_bound", 69.0);
-}
-
-#[test]
-fn congestion_windows_and_recovery() {
-    let found = Found::of("tcplp-cwnd")
-        .everywhere("d_ms", "cwnd_full", &[(0, 80.0)])
-        .everywhere("d_ms", "segment_loss", &[(0, 6.0)])
-        .everywhere("d_ms", "fast_retransmissions", &[(0, 100.0), (40, 5.0)])
-        .everywhere("d_ms", "timeouts", &[(0, 1.0), (40, 0.9)]);
-    found.holds("tcplp.fig6a.cwnd");
-    found.depends("tcplp.fig6a.cwnd", "d_ms=0", "cwnd_full", 60.0);
-    let recovery = "tcplp.fig6b.loss-recovery";
-    found.holds(recovery);
-    found.depends(recovery, "d_ms=40", "fast_retransmissions", 60.0);
-    // A ratio of four is not chance if the intervals are 0.1 each.
-    found.but(recovery, "d_ms=40", "timeouts", 0.25, "timeouts at 40 ms");
 }
 
 #[test]

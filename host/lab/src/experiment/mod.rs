@@ -10,6 +10,7 @@ pub(crate) mod bursts;
 mod defaults;
 pub(crate) mod design;
 pub(crate) mod duty_cycles;
+pub(crate) mod folder;
 mod headers_on_air;
 mod hosts;
 mod intervals;
@@ -33,9 +34,7 @@ mod runner;
 mod sense;
 mod tcplp_batching;
 mod tcplp_bound;
-mod tcplp_buffer;
 mod tcplp_context;
-mod tcplp_cwnd;
 mod tcplp_day;
 mod tcplp_deaf;
 mod tcplp_flows;
@@ -46,9 +45,7 @@ mod tcplp_latency;
 mod tcplp_loss;
 mod tcplp_memory;
 mod tcplp_model;
-mod tcplp_mss;
 mod tcplp_outages;
-mod tcplp_queue;
 mod tcplp_red;
 mod tcplp_response_size;
 mod tcplp_retry_delay;
@@ -61,6 +58,7 @@ pub use bursts::{Drawn, OfBursts, OfFrame};
 pub use defaults::SERIES as DEFAULTS;
 pub use design::OfPairs;
 pub use duty_cycles::OfNode;
+pub use folder::columns;
 pub(crate) use hosts::Host;
 pub use metric::Metric;
 pub(crate) use models::Model;
@@ -71,8 +69,9 @@ pub(crate) use tcplp_stacks::table_9;
 use crate::chart::Figure;
 use crate::row::Row;
 use crate::run::RunResult;
-use crate::scenario::{Overlap, Scenario, tcplp};
+use crate::scenario::{Overlap, Scenario, ScenarioError, tcplp};
 use kinglet::time::Duration;
+use std::sync::LazyLock;
 
 /// Amount of simulation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,6 +100,7 @@ impl Effort {
 }
 
 /// A published result and its reproduction.
+#[derive(Clone, Copy)]
 pub struct Experiment {
     /// Name on the command line and of the folder under `experiments/`.
     pub id: &'static str,
@@ -230,26 +230,42 @@ pub struct ExperimentResult {
     pub seeds: u32,
 }
 
-/// All experiments, in the order of the paper.
+/// All experiments by id.
 pub fn all() -> &'static [Experiment] {
-    ALL
+    &ALL
 }
 
-static ALL: &[Experiment] = &[
+/// Checks the files of all experiments that are folders, and the scenarios of those with these ids.
+///
+/// # Errors
+/// The first error with file, line and what would be right.
+pub fn check(ids: &[&str]) -> Result<(), ScenarioError> {
+    folder::check(ids)
+}
+
+/// Whether the points of the experiment with this id have fields: those of a folder have.
+pub fn has_fields(id: &str) -> bool {
+    folder::definition(id).is_some()
+}
+
+static ALL: LazyLock<Vec<Experiment>> = LazyLock::new(|| {
+    let mut all: Vec<Experiment> = IN_RUST.iter().copied().chain(folder::experiments()).collect();
+    all.sort_by_key(|experiment| experiment.id);
+    all
+});
+
+/// Experiments whose plans are in Rust.
+static IN_RUST: &[Experiment] = &[
     air::EXPERIMENT,
     tcplp_frame_time::EXPERIMENT,
     tcplp_headers::EXPERIMENT,
-    tcplp_mss::EXPERIMENT,
-    tcplp_buffer::EXPERIMENT,
     tcplp_bound::EXPERIMENT,
     tcplp_stacks::EXPERIMENT,
     tcplp_retry_delay::EXPERIMENT,
     tcplp_hops::EXPERIMENT,
-    tcplp_cwnd::EXPERIMENT,
     tcplp_model::EXPERIMENT,
     tcplp_batching::EXPERIMENT,
     tcplp_loss::EXPERIMENT,
-    tcplp_queue::EXPERIMENT,
     tcplp_day::EXPERIMENT,
     tcplp_deaf::EXPERIMENT,
     tcplp_selfclock::EXPERIMENT,

@@ -40,6 +40,16 @@ impl Model {
         }
     }
 
+    /// Its name in files.
+    pub(crate) const fn key(self) -> &'static str {
+        match self {
+            Model::Sinr => "sinr-ber",
+            Model::Strict => "strict",
+            Model::Louder => "louder",
+            Model::Farther => "farther",
+        }
+    }
+
     /// End of the points' labels; a point may add more.
     pub(crate) const fn suffix(self) -> &'static str {
         match self {

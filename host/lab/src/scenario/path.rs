@@ -66,6 +66,16 @@ impl FieldPath {
         Ok(())
     }
 
+    /// The value at the path.
+    pub(crate) fn get<'a>(&self, root: &'a Table) -> Option<&'a Value> {
+        let (first, rest) = self.0.split_first()?;
+        rest.iter().try_fold(root.get(first)?, |at, part| match at {
+            Value::Table(table) => table.get(part),
+            Value::Array(entries) => entries.get(part.parse::<usize>().ok()?),
+            _ => None,
+        })
+    }
+
     /// Position of the path in `document`, or of its longest existing prefix.
     pub(crate) fn locate(&self, document: &DeTable<'_>) -> Option<Range<usize>> {
         let mut found = None;

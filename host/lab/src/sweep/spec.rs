@@ -41,7 +41,15 @@ impl Base {
     pub fn from_file(file: &Path) -> Result<Self, ScenarioError> {
         let text =
             std::fs::read_to_string(file).map_err(|e| ScenarioError::unreadable(file, &e))?;
-        let Upgraded { text, changes: renamed } = upgrade(file, &text)?;
+        Base::from_text(file, &text)
+    }
+
+    /// The same for the text of a file.
+    ///
+    /// # Errors
+    /// [`ScenarioError`]
+    pub fn from_text(file: &Path, text: &str) -> Result<Self, ScenarioError> {
+        let Upgraded { text, changes: renamed } = upgrade(file, text)?;
         let (file, table) = (file.to_path_buf(), parse(file, &text)?);
         Ok(Base { file, table, text, under: FieldPath::whole(), renamed })
     }

@@ -1,0 +1,253 @@
+//! Judges the claims of a folder.
+
+use super::Definition;
+use super::error::Place;
+use super::file::{ClaimOf, Limit, Number};
+use super::formula::{Absent, Known, Scope};
+use super::point::{Planned, Values};
+use super::points::Points;
+use super::results::number;
+use crate::experiment::Model;
+use crate::row::Row;
+use crate::scenario::ScenarioError;
+use toml::Spanned;
+
+/// The field with the models of the medium.
+const MODEL: &str = "model";
+
+/// A comparison with a bound.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Comparison {
+    AtLeast(f64),
+    AtMost(f64),
+    Above(f64),
+    Below(f64),
+    Within(f64, f64),
+}
+
+#[cfg(test)]
+impl Comparison {
+    /// Whether `value` meets it.
+    pub(super) fn is_met(self, value: f64) -> bool {
+        match self {
+            Comparison::AtLeast(least) => value >= least,
+            Comparison::AtMost(most) => value <= most,
+            Comparison::Above(least) => value > least,
+            Comparison::Below(most) => value < most,
+            Comparison::Within(least, most) => (least..=most).contains(&value),
+        }
+    }
+
+    /// The comparison in the other direction.
+    pub(super) fn turned(self) -> Self {
+        match self {
+            Comparison::AtLeast(least) => Comparison::AtMost(least),
+            Comparison::AtMost(most) => Comparison::AtLeast(most),
+            Comparison::Above(least) => Comparison::Below(least),
+            Comparison::Below(most) => Comparison::Above(most),
+            Comparison::Within(least, most) => Comparison::Within(most, least),
+        }
+    }
+}
+
+/// A compared value in words, the value, and its bound.
+pub(crate) type Compared = (String, f64, Comparison);
+
+/// A claim without the expressions that judge it; the fields are those of a claim in
+/// `claims.toml`.
+pub(crate) struct Statement<'a> {
+    pub(crate) id: &'a str,
+    pub(crate) place: &'a str,
+    pub(crate) statement: &'a str,
+    pub(crate) unit: &'a str,
+    pub(crate) paper: Option<f64>,
+    pub(crate) expected: bool,
+    pub(crate) reason: &'a str,
+    pub(crate) seeds: u32,
+}
+
+/// A judged claim.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Judged {
+    /// The quantity that is compared with the paper's.
+    pub(crate) ours: f64,
+    /// The compared values in words.
+    pub(crate) compared: String,
+    /// All bounds.
+    pub(crate) bounds: Vec<Compared>,
+}
+
+/// Checks all expressions of the claims.
+pub(super) fn check(definition: &Definition, known: &Known<'_>) -> Result<(), ScenarioError> {
+    let source = definition.source();
+    for claim in &definition.file.claim {
+        if (claim.every_model || claim.once.is_some()) && !definition.fields.contains_key(MODEL) {
+            let message = format!("`every_model` needs the field `{MODEL} = \"@models\"`");
+            return Err(Place::of(source, "claim", &claim.id).error(message));
+        }
+        if let Some(main) = definition.main() {
+            definition.each(claim, &main.at)?;
+        }
+        let mut known = Known(known.0.clone());
+        for (name, value) in claim.in_order() {
+            known.expression(Place::of(source, name, value), value.get_ref())?;
+            known.0.insert(name);
+        }
+        known.expression(Place::of(source, "ours", &claim.ours), claim.ours.get_ref())?;
+        for text in [&claim.compared].into_iter().chain(&claim.once) {
+            known.template(Place::of(source, "compared", text), text.get_ref())?;
+        }
+        for limit in &claim.bound {
+            known.template(Place::of(source, "what", &limit.what), limit.what.get_ref())?;
+            for (key, text) in [("value", Some(&limit.value)), ("when", limit.when.as_ref())] {
+                if let Some(text) = text {
+                    known.expression(Place::of(source, key, text), text.get_ref())?;
+                }
+            }
+            let Some((numbers, _)) = limit.comparison() else {
+                let message = format!("give one comparison of {}", Limit::KEYS);
+                return Err(Place::of(source, "bound", &limit.what).error(message));
+            };
+            for value in numbers {
+                number(definition, &known, "bound", value)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+impl ClaimOf {
+    /// Named values in the order of the file.
+    fn in_order(&self) -> Vec<(&str, &super::file::Text)> {
+        let mut values: Vec<_> = self.values.iter().map(|(name, it)| (name.as_str(), it)).collect();
+        values.sort_by_key(|(_, value)| value.span().start);
+        values
+    }
+}
+
+/// A comparison from its numbers.
+type Made = fn(&[f64]) -> Comparison;
+
+impl Limit {
+    /// The comparisons, of which each bound has one.
+    const KEYS: &str = "at_least, at_most, above, below, within";
+
+    /// The numbers of its comparison, and the comparison with their values; `None` unless there is
+    /// exactly one.
+    fn comparison(&self) -> Option<(Vec<&Spanned<Number>>, Made)> {
+        let Limit { what: _, value: _, when: _, once: _, at_least, at_most, above, below, within } =
+            self;
+        match (at_least, at_most, above, below, within) {
+            (Some(it), None, None, None, None) => Some((vec![it], |it| Comparison::AtLeast(it[0]))),
+            (None, Some(it), None, None, None) => Some((vec![it], |it| Comparison::AtMost(it[0]))),
+            (None, None, Some(it), None, None) => Some((vec![it], |it| Comparison::Above(it[0]))),
+            (None, None, None, Some(it), None) => Some((vec![it], |it| Comparison::Below(it[0]))),
+            (None, None, None, None, Some((least, most))) => {
+                Some((vec![least, most], |it| Comparison::Within(it[0], it[1])))
+            }
+            _ => None,
+        }
+    }
+
+    /// The comparison at one point; `None` if its condition is not met.
+    fn compare(&self, scope: &Scope) -> Result<Option<Compared>, Absent> {
+        if let Some(when) = &self.when
+            && !scope.is(when.get_ref())?
+        {
+            return Ok(None);
+        }
+        let (numbers, comparison) = self.comparison().ok_or(Absent::Missing)?;
+        let numbers = numbers.into_iter().map(|number| number.get_ref().value(scope));
+        let numbers: Vec<f64> = numbers.collect::<Result<_, _>>()?;
+        let (what, value) = (self.what.get_ref(), self.value.get_ref());
+        Ok(Some((scope.text(what)?, scope.number(value)?, comparison(&numbers))))
+    }
+}
+
+/// The part of a claim that is judged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Part {
+    /// All of it.
+    Whole,
+    /// What must pass under each model, under this one.
+    Under(Model),
+    /// What is judged under the default model alone.
+    Once,
+}
+
+impl Part {
+    fn has(self, limit: &Limit) -> bool {
+        match self {
+            Part::Whole => true,
+            Part::Under(_) => !limit.once,
+            Part::Once => limit.once,
+        }
+    }
+}
+
+impl Definition {
+    fn claim(&self, id: &str) -> Option<&ClaimOf> {
+        self.file.claim.iter().find(|claim| claim.id.get_ref() == id)
+    }
+
+    /// Whether the claim with this id must pass under every model of the medium.
+    pub(crate) fn is_for_every_model(&self, id: &str) -> bool {
+        self.claim(id).is_some_and(|claim| claim.every_model)
+    }
+
+    /// Judges a part of the claim with this id by the rows of a result.
+    ///
+    /// # Errors
+    /// [`Absent`], if a point is missing or an expression cannot be evaluated.
+    pub(crate) fn judge(&self, id: &str, rows: &[Row], part: Part) -> Result<Judged, Absent> {
+        let (claim, main) = (self.claim(id), self.main());
+        let (claim, main) = claim.zip(main).ok_or(Absent::Missing)?;
+        let mut here = main.clone();
+        if let Part::Under(model) = part {
+            here.at.insert(MODEL.to_owned(), model.key().into());
+        }
+        let (mut ours, mut compared, mut bounds) = (None, Vec::new(), Vec::new());
+        for at in self.each(claim, &here.at).map_err(|error| Absent::Fault(error.to_string()))? {
+            let here = Planned { at, ..here.clone() };
+            let mut scope = self.scope(rows, &here);
+            for (name, value) in claim.in_order() {
+                scope.define(name, value.get_ref())?;
+            }
+            let text = match (part, &claim.once) {
+                (Part::Once, Some(once)) => once,
+                _ => &claim.compared,
+            };
+            compared.push(scope.text(text.get_ref())?);
+            ours = ours.or(Some(scope.number(claim.ours.get_ref())?));
+            for limit in claim.bound.iter().filter(|limit| part.has(limit)) {
+                bounds.extend(limit.compare(&scope)?);
+            }
+        }
+        Ok(Judged { ours: ours.ok_or(Absent::Missing)?, compared: compared.join("; "), bounds })
+    }
+
+    /// The values of fields for which a claim is judged.
+    fn each(&self, claim: &ClaimOf, here: &Values) -> Result<Vec<Values>, ScenarioError> {
+        let (source, file, fields) = (self.source(), &self.file, &self.fields);
+        Points { source, file, fields }.vary(here, claim.each.iter())
+    }
+
+    /// Whether the claim with this id has a part that is judged under the default model alone.
+    pub(crate) fn has_once(&self, id: &str) -> bool {
+        self.claim(id).is_some_and(|claim| claim.once.is_some())
+    }
+
+    /// Its claims, in the order of the file.
+    pub(crate) fn claims(&self) -> impl Iterator<Item = Statement<'_>> {
+        self.file.claim.iter().map(|claim| Statement {
+            id: claim.id.get_ref(),
+            place: &claim.place,
+            statement: &claim.statement,
+            unit: &claim.unit,
+            paper: claim.paper,
+            expected: claim.expected,
+            reason: &claim.reason,
+            seeds: claim.seeds,
+        })
+    }
+}

@@ -1,0 +1,220 @@
+//! Tests of the folders, and of errors in their files.
+
+use super::super::{Model, find};
+use super::*;
+use crate::claims;
+use crate::row::Row;
+use std::fs;
+
+const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../experiments");
+
+/// Ids of all experiments that are folders.
+fn ids() -> Vec<&'static str> {
+    experiments().map(|experiment| experiment.id).collect()
+}
+
+#[test]
+fn every_folder_with_a_definition_is_part_of_the_program() {
+    check(&ids()).unwrap_or_else(|error| panic!("{error}"));
+    for entry in fs::read_dir(ROOT).expect("the folder of all experiments") {
+        let path = entry.expect("a folder").path();
+        let name = path.file_name().and_then(|name| name.to_str()).expect("a name");
+        assert_eq!(path.join("experiment.toml").exists(), ids().contains(&name), "{name}");
+    }
+}
+
+#[test]
+fn the_points_of_the_short_form_are_points_of_the_complete_one() {
+    for id in ids() {
+        let definition = definition(id).expect("it has no error");
+        for point in definition.planned(Effort::Quick) {
+            let same = |full: &&Planned| (&full.at, &full.name) == (&point.at, &point.name);
+            assert!(definition.planned(Effort::Full).iter().any(|it| same(&it)), "{}", point.name);
+        }
+        for (index, point) in definition.full.iter().enumerate() {
+            let twice = definition.full[..index].iter().find(|it| it.at == point.at);
+            assert!(
+                twice.is_none(),
+                "{id}: {} has the fields of {}",
+                point.name,
+                twice.unwrap().name
+            );
+        }
+    }
+}
+
+/// The rows of `results.csv`, which were recorded with all points.
+fn recorded(id: &'static str) -> ExperimentResult {
+    let text = fs::read_to_string(Path::new(ROOT).join(id).join("results.csv")).expect("results");
+    let mut reader = csv::ReaderBuilder::new().comment(Some(b'#')).from_reader(text.as_bytes());
+    let heads = reader.headers().expect("a head").clone();
+    let rows = reader.records().map(|record| {
+        let record = record.expect("a row");
+        let at = |head: &str| {
+            let place = heads.iter().position(|it| it == head).expect("a column");
+            record.get(place).expect("a cell").to_owned()
+        };
+        let number = |head: &str| at(head).parse().ok();
+        Row {
+            label: at("point"),
+            x: 0.0,
+            metric: at("column"),
+            unit: at("unit"),
+            mean: number("mean").expect("a number"),
+            ci95: number("ci95"),
+            bound: number("bound"),
+            paper: number("paper"),
+            series: "",
+        }
+    });
+    ExperimentResult { id, rows: rows.collect(), samples: Vec::new(), seeds: 5 }
+}
+
+/// The recorded results lead to the recorded verdicts: so no bound and no expression can change
+/// unnoticed.
+#[test]
+fn recorded_results_are_judged_as_recorded() {
+    for id in ids() {
+        let path = Path::new(ROOT).join(id).join("results.md");
+        let text = fs::read_to_string(&path).expect("results");
+        let result = recorded(id);
+        let tables = crate::markdown::results(
+            &result,
+            &[],
+            &claims::check(std::slice::from_ref(&result)),
+            "",
+            "",
+        );
+        let (_, verdicts) = tables.split_once("| claim |").expect("a table of claims");
+        let (_, written) = text.split_once("| claim |").expect("a table of claims");
+        assert_eq!(verdicts, written, "{path:?}");
+    }
+}
+
+/// A bound whose direction is turned around changes what the recorded results lead to.
+#[test]
+fn every_bound_decides() {
+    for id in ids() {
+        let definition = definition(id).expect("it has no error");
+        let rows = recorded(id).rows;
+        for claim in definition.claims() {
+            let judged = match definition.is_for_every_model(claim.id) {
+                false => definition.judge(claim.id, &rows, Part::Whole),
+                true => definition.judge(claim.id, &rows, Part::Under(Model::Sinr)),
+            };
+            for (what, value, comparison) in judged.expect("all points are there").bounds {
+                let (met, turned) = (comparison.is_met(value), comparison.turned().is_met(value));
+                // The text of an unmet range has both of its ends.
+                let is_range = matches!(comparison, Comparison::Within(..));
+                assert!(met != turned || (is_range && !met), "{}: {what}", claim.id);
+            }
+        }
+    }
+}
+
+/// The definition of tcplp-mss with `old` replaced by `new`, and the begin of an error at `at`,
+/// which is part of `new`.
+fn altered(old: &str, new: &str, at: &str) -> (Result<Definition, ScenarioError>, String) {
+    let read = |name: &str| fs::read_to_string(Path::new(ROOT).join("tcplp-mss").join(name));
+    let [experiment, base, readme] =
+        ["experiment.toml", "plan.toml", "README.md"].map(|name| read(name).expect("a file"));
+    let start = experiment.find(old).unwrap_or_else(|| panic!("{old}"));
+    let experiment = experiment.replacen(old, new, 1);
+    let before = &experiment[..start + new.find(at).unwrap_or_else(|| panic!("{at}"))];
+    let column = before.rsplit('\n').next().expect("a line").chars().count() + 1;
+    let line = before.matches('\n').count() + 1;
+    let folder = Folder { path: "mine", experiment: &experiment, base: &base, readme: &readme };
+    (Definition::new(folder), format!("mine/experiment.toml:{line}:{column}: "))
+}
+
+#[test]
+fn an_error_names_file_line_and_what_would_be_right() {
+    for (old, new, at, message) in [
+        (
+            "columns = [\"goodput\"",
+            "columns = [\"godput\"",
+            "\"godput",
+            "columns: no such column; did you mean `goodput`?",
+        ),
+        ("at = { frames = ", "at = { frame = ", "", "frame: no such field; did you mean `frames`?"),
+        (
+            "\"tcp.mss_frames\"",
+            "\"tcp.mss_frame\"",
+            "\"",
+            "fields.frames: the base scenario has no value of `tcp.mss_frame`; give it there",
+        ),
+        (
+            "direction = \"down\"",
+            "direction = \"left\"",
+            "\"left",
+            "direction: `left` is no case of this field; valid are down, up",
+        ),
+        ("(frames)\"", "(frames\"", "", "value: not a valid expression: "),
+        (
+            "(frames)\"",
+            "(framse)\"",
+            "framse",
+            "value: `framse` is no field, column or value; did you mean `frames`?",
+        ),
+        (
+            "column = \"goodput\"",
+            "column = \"godput\"",
+            "\"godput",
+            "column: no column `godput`; did you mean `goodput`?",
+        ),
+        (
+            "[[claim]]\nid = \"tcplp.fig3a",
+            "[[claim]]\nd = \"tcplp.fig3a",
+            "d =",
+            "unknown field `d`",
+        ),
+        ("at_least = 3", "at_last = 3", "at_last", "unknown field `at_last`, expected one of"),
+        (
+            "ours = \"five - three\"",
+            "ours = \"five - four\"",
+            "four",
+            "ours: `four` is no field, column or value",
+        ),
+        ("{{ three|fixed(2) }} %", "{{ three three }} %", "", "compared: not a valid expression: "),
+    ] {
+        let (result, place) = altered(old, new, at);
+        let error = result.map(|_| ()).expect_err(new).to_string();
+        // Where the text of an expression ends is left to its language.
+        let place = if at.is_empty() { "mine/experiment.toml:" } else { &place };
+        let said = error.starts_with(place) && error.contains(message);
+        assert!(said, "{error}\nnot {place}{message}");
+    }
+}
+
+#[test]
+fn a_claim_needs_a_source_and_one_comparison() {
+    let (result, _) = altered("where = \"Fig. 3a, §6.1\"\n", "", "");
+    let error = result.map(|_| ()).expect_err("no source").to_string();
+    assert!(error.contains(": missing field `where`"), "{error}");
+    let (result, _) = altered("at_least = 3", "at_least = 3\nabove = 2", "");
+    let error = result.map(|_| ()).expect_err("two comparisons").to_string();
+    let expected = "bound: give one comparison of at_least, at_most, above, below, within";
+    assert!(error.contains(expected), "{error}");
+}
+
+#[test]
+fn a_folder_without_a_main_point_or_a_question_is_refused() {
+    let (error, _) = altered("at = { frames = [1, 2, 3, 4, 5,", "at = { frames = [1, 2, 3, 4,", "");
+    let error = error.map(|_| ()).expect_err("no point is the base").to_string();
+    assert!(error.contains("no point has the default of each field"), "{error}");
+    let error = Readme::new(Path::new("mine/README.md"), "# Mine\n\n## Method\n\nNone.\n");
+    let error = error.map(|_| ()).expect_err("no question").to_string();
+    assert_eq!(
+        error,
+        "mine/README.md: Question: no section; give one with the heading `## Question`"
+    );
+}
+
+#[test]
+fn the_text_stands_in_the_readme() {
+    let experiment = find("tcplp-mss").expect("listed");
+    assert_eq!(experiment.title, "Goodput by segment size");
+    assert!(experiment.question.starts_with("How many frames should a TCP segment fill"));
+    assert!(experiment.method.starts_with("Bulk transfer over one hop"));
+    assert!(experiment.threats[1].starts_with("Added loss is independent"));
+}
