@@ -13,7 +13,6 @@ pub(super) fn test_of(id: &str) -> Option<Test> {
         "tcplp.sec4.2.testbed" => testbed,
         "tcplp.sec8.rtts" => round_trips,
         "tcplp.sec8.2.2.loss-envelope" => envelope,
-        "kinglet.timeout-cause" => timeouts,
         "tcplp.table7.unconfirmed" => unconfirmed,
         "tcplp.table7.cpu" => cpu,
         "kinglet.mesh-batching" => mesh_batching,
@@ -115,34 +114,6 @@ fn envelope(t: &Table<'_>) -> Option<Finding> {
         three.label, one.mean
     );
     Bounds::default().at_most("%", three.mean, EXCEPTIONAL).found(three.mean, compared)
-}
-
-/// Delays at which less than a hundredth of the segments is lost.
-const FEW_LOSSES_MS: [u32; 4] = [20, 40, 60, 100];
-
-fn timeouts(t: &Table<'_>) -> Option<Finding> {
-    let sum = |metric: &str| {
-        // FreeBSD counts a timeout as spurious if an acknowledgement comes soon, even if data was
-        // lost.
-        let at = |d: u32| t.mean(&format!("d_ms={d} stack=kinglet"), metric);
-        FEW_LOSSES_MS.into_iter().map(at).sum::<Option<f64>>()
-    };
-    let (all, spurious) = (sum("timeouts")?, sum("timeouts_spurious")?);
-    let causes = ["handshake", "repair", "single_segment", "no_feedback", "other"];
-    let mut parts = Vec::new();
-    for cause in causes {
-        parts.push(format!(
-            "{} {:.1}",
-            cause.replace('_', " "),
-            sum(&format!("timeouts_{cause}"))?
-        ));
-    }
-    let compared = format!(
-        "found spurious, of {all:.1} in half an hour each at d = 20, 40, 60 and 100 ms: {}",
-        parts.join(", ")
-    );
-    let share = spurious / all.max(f64::MIN_POSITIVE) * 100.0;
-    Bounds::default().above("%", share, 50.0).found(share, compared)
 }
 
 fn unconfirmed(t: &Table<'_>) -> Option<Finding> {
@@ -342,23 +313,6 @@ mod tests {
             context("tcplp.sec8.2.2.loss-envelope", rows)
         };
         assert_eq!((loss(15.0), loss(16.0)), (Some(true), Some(false)));
-    }
-
-    #[test]
-    fn timeouts_that_something_was_lost_for_fail() {
-        let of = |spurious: f64| {
-            let rows = super::FEW_LOSSES_MS.map(|d| {
-                let label = format!("d_ms={d} stack=kinglet");
-                let causes = ["handshake", "repair", "single_segment", "no_feedback", "other"];
-                let mut rows: Vec<Row> =
-                    causes.map(|cause| row(&label, &format!("timeouts_{cause}"), 0.2)).into();
-                rows.push(row(&label, "timeouts_spurious", spurious));
-                rows.push(row(&label, "timeouts", 1.0));
-                rows
-            });
-            holds("tcplp-timeouts", "kinglet.timeout-cause", rows.concat())
-        };
-        assert_eq!((of(0.8), of(0.4)), (Some(true), Some(false)));
     }
 
     fn table_7(id: &str, values: [f64; 4]) -> Option<bool> {

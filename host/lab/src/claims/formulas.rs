@@ -65,6 +65,7 @@ fn compare(bounds: Vec<Compared>) -> Bounds {
             Comparison::Above(least) => met.above(what, value, least),
             Comparison::Below(most) => met.below(what, value, most),
             Comparison::Within(least, most) => met.within(what, value, (least, most)),
+            Comparison::Holds => met.is(value == 1.0, what),
         }
     })
 }

@@ -3,23 +3,14 @@
 
 use super::bounds::Bounds;
 use super::{Finding, Table, Test, requests};
-use crate::row::Row;
 
 /// Test of the claim with this id.
 pub(super) fn test_of(id: &str) -> Option<Test> {
     Some(match id {
-        "tcplp.sec4.2.deaf-listening" => deaf,
-        "kinglet.deaf-one-way" => deaf_one_way,
-        "tcplp.sec8.1.1.selfclock-batch" => self_clock,
-        "kinglet.selfclock-predictive" => prediction,
         "kinglet.bulk-asleep" => bulk_asleep,
         "tcplp.sec8.red-fairness" => red_fairness,
         "kinglet.fairness" => saturation,
         "kinglet.fairness-of-pairs" => pairs,
-        "tcplp.fig12.competing-flows" => competing,
-        "tcplp.fig9.batching" => batching,
-        "tcplp.sec8.2.1.reliability" => night_reliability,
-        "tcplp.sec8.2.4.lower-rate" => lower_rate,
         "tcplp.fig10a.reliability-loss" => loss_reliability,
         "tcplp.fig10b.retransmissions" => retransmissions,
         "tcplp.fig10c.radio-dc" => loss_radio,
@@ -39,64 +30,6 @@ pub(super) fn test_of(id: &str) -> Option<Test> {
         "kinglet.sleep-rounds" => sleep_rounds,
         _ => return requests::test_of(id),
     })
-}
-
-fn deaf(t: &Table<'_>) -> Option<Finding> {
-    let kept = |leaf: bool| {
-        let mine = move |row: &&Row| {
-            !row.label.ends_with("one-way") && row.label.ends_with("leaf") == leaf
-        };
-        let kept = t.all("goodput_kept").filter(mine).map(|row| row.mean);
-        kept.map(|kept| (kept, kept)).reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))
-    };
-    let ((worst, best), (low, high)) = (kept(false)?, kept(true)?);
-    let compared = format!(
-        "{worst:.1} to {best:.1} % over 1 to 3 hops, d = 0 and 40 ms; {low:.1} to {high:.1} % for \
-         a leaf that sleeps"
-    );
-    Bounds::default()
-        .below("most kept where both are always on", best, 95.0)
-        .above("least kept by a leaf", low, 95.0)
-        .below("most kept by a leaf", high, 105.0)
-        .found(worst, compared)
-}
-
-fn deaf_one_way(t: &Table<'_>) -> Option<Finding> {
-    let one_way = |row: &&Row| row.label.ends_with("one-way");
-    let kept = t.all("goodput_kept").filter(one_way).map(|row| row.mean);
-    let worst = kept.reduce(f64::min)?;
-    Bounds::default()
-        .above("least kept", worst, 99.0)
-        .found(worst, "datagrams over one and three hops".to_owned())
-}
-
-fn self_clock(t: &Table<'_>) -> Option<Finding> {
-    let share = |ms: u32| t.mean(&format!("sleep_ms={ms}"), "rtt_by_sleep");
-    let shares = [share(1_000)?, share(2_000)?, share(4_000)?];
-    let [one, two, four] = shares;
-    let compared = format!("round-trip times at 1, 2, 4 s: {one:.2}, {two:.2}, {four:.2} of it");
-    let least = one.min(two).min(four);
-    Bounds::default().at_least("least", least, 0.9).found(one, compared)
-}
-
-fn prediction(t: &Table<'_>) -> Option<Finding> {
-    let at = |method: &str, metric: &str| t.mean(&format!("sleep_ms=4000{method}"), metric);
-    let predicted = at(" predictive", "goodput")?;
-    let adaptive = at(" adaptive stack=kinglet", "goodput")?;
-    let rtt = at(" predictive", "rtt")?;
-    let down = at(" predictive downlink", "goodput")?;
-    let down_adaptive = at(" adaptive stack=kinglet downlink", "goodput")?;
-    // If no response were expected, both would be equally slow.
-    let down_short = t.mean("sleep_ms=500 predictive downlink", "goodput")?;
-    let compared = format!(
-        "at 4 s {predicted:.1} kb/s, with 100 ms {adaptive:.1} kb/s; round-trip time {rtt:.0} ms; \
-         downlink {down:.1} and {down_adaptive:.1}, at 0.5 s {down_short:.1} kb/s"
-    );
-    let share = (predicted / adaptive).min(down / down_adaptive);
-    Bounds::default()
-        .at_least("least share", share, 0.95)
-        .at_least("downlink at 4 s by 0.5 s", down / down_short, 0.95)
-        .found(share * 100.0, compared)
 }
 
 /// Goodput and radio time compared with polling every 100 ms at each point. Differences within the
@@ -170,96 +103,11 @@ fn pairs(t: &Table<'_>) -> Option<Finding> {
     Bounds::default().at_least("index", pairs, 95.0).found(pairs, compared)
 }
 
-fn competing(t: &Table<'_>) -> Option<Finding> {
-    let median =
-        |name: &str, load: u32| t.mean(&format!("{name} load_kbps={load}"), "goodput_median");
-    let loads = [1, 2, 4, 6, 8, 12];
-    let curve = |name| loads.into_iter().filter_map(|load| median(name, load)).collect::<Vec<_>>();
-    let low = t.row("tcp load_kbps=2", "goodput_median")?;
-    let linear = (low.mean / low.x - 1.0).abs() < 0.05;
-    let mut compared = Vec::new();
-    let mut bounds = Bounds::default().is(linear, "goodput is the load at 2 kb/s");
-    for name in ["tcp", "coap", "cocoa"] {
-        let curve = curve(name);
-        let (peak, last) = (curve.iter().copied().reduce(f64::max)?, *curve.last()?);
-        bounds = bounds.at_least(&format!("{name} at last by its best"), last / peak, 0.7);
-        compared.push(format!("{name} {peak:.2} at best and {last:.2} at last"));
-    }
-    let (tcp, coap) = (*curve("tcp").last()?, *curve("coap").last()?);
-    let compared = format!("median kb/s per flow: {}", compared.join(", "));
-    bounds
-        .below("TCP and CoAP apart by", (tcp / coap - 1.0).abs(), 0.3)
-        .found(tcp / coap * 100.0, compared)
-}
-
 const RADIO: &str = "radio_duty_cycle";
 /// The cipher is most of the CPU's work and the same for every protocol, so protocols are compared
 /// without it.
 const CPU: &str = "cpu_without_cipher";
 const RELIABILITY: &str = "reliability";
-
-fn batching(t: &Table<'_>) -> Option<Finding> {
-    let protocols = ["tcp", "coap", "cocoa"];
-    let share = |protocol: &str, metric: &str| {
-        let mean = |batch| t.mean(&format!("{protocol} batch={batch}"), metric);
-        Some(mean(64)? / mean(1)?)
-    };
-    let (mut worst_radio, mut worst_cpu): (f64, f64) = (0.0, 0.0);
-    for protocol in protocols {
-        worst_radio = worst_radio.max(share(protocol, RADIO)?);
-        worst_cpu = worst_cpu.max(share(protocol, CPU)?);
-    }
-    let radio = |protocol: &str| t.mean(&format!("{protocol} batch=64"), RADIO);
-    let all: Option<Vec<f64>> = protocols.into_iter().map(radio).collect();
-    let all = all?;
-    let spread =
-        all.iter().copied().fold(0.0, f64::max) / all.iter().copied().fold(f64::INFINITY, f64::min);
-    let compared = format!(
-        "at most of radio and CPU {worst_radio:.2} and {worst_cpu:.2} (without the cipher); most \
-         and least radio time with batches: {spread:.2}"
-    );
-    Bounds::default()
-        .below("radio, batches by readings one by one", worst_radio, 0.7)
-        .below("CPU, batches by readings one by one", worst_cpu, 0.7)
-        .below("most by least radio time", spread, 1.5)
-        .found(worst_radio.max(worst_cpu), compared)
-}
-
-/// All radio times decrease with the rate, and so do their differences. They count as closer if
-/// their ratio is closer to one, by more than the variation over seeds.
-fn lower_rate(t: &Table<'_>) -> Option<Finding> {
-    let all = |metric: &str, rate: &str| -> Option<[&Row; 3]> {
-        let at = |protocol: &str| t.row(&format!("{protocol} batch=64{rate}"), metric);
-        Some([at("tcp")?, at("coap")?, at("non-confirmable")?])
-    };
-    let seldom = " period_ms=20000";
-    // Ratio of the highest to the lowest, and its uncertainty.
-    let apart = |rows: [&Row; 3]| {
-        let by_mean = |a: &&&Row, b: &&&Row| a.mean.total_cmp(&b.mean);
-        let (most, least) = (rows.iter().max_by(by_mean)?, rows.iter().min_by(by_mean)?);
-        let noise = |row: &Row| row.ci95.unwrap_or(0.0) / row.mean;
-        Some((most.mean / least.mean, 1.0 + noise(most) + noise(least)))
-    };
-    let ((often, often_noise), (less, less_noise)) =
-        (apart(all(RADIO, "")?)?, apart(all(RADIO, seldom)?)?);
-    let reliability = |rate| Some(all(RELIABILITY, rate)?.map(|row| row.mean));
-    let (before, after) = (reliability("")?, reliability(seldom)?);
-    let compared = format!(
-        "most by least at 0.05 Hz, {often:.2} at 1 Hz; reliability of TCP {:.2}, CoAP {:.2} %",
-        after[0], after[1]
-    );
-    Bounds::default()
-        .below("ratio at 0.05 Hz with chance", less * less_noise, often / often_noise)
-        .at_least("reliability of TCP", after[0], before[0])
-        .at_least("reliability of CoAP", after[1], before[1])
-        .found(less, compared)
-}
-
-fn night_reliability(t: &Table<'_>) -> Option<Finding> {
-    let answered = |row: &&Row| !row.label.starts_with("non") && !row.label.starts_with("ideal");
-    let worst = t.all(RELIABILITY).filter(answered).map(|row| row.mean).reduce(f64::min)?;
-    Bounds::default().at_least("least", worst, 99.9).found(worst, "the least of them".to_owned())
-}
 
 /// Value of a metric of a protocol at a loss in per cent.
 fn at_loss(t: &Table<'_>, protocol: &str, loss: u32, metric: &str) -> Option<f64> {

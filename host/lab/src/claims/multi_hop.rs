@@ -245,18 +245,6 @@ pub(super) fn hops_share(t: &Table<'_>) -> Option<Finding> {
     })
 }
 
-pub(super) fn hops_everywhere(t: &Table<'_>) -> Option<Finding> {
-    under_every_model(|model| {
-        let (near, far) = (shares(t, 2..=4, model.suffix())?, shares(t, 5..=8, model.suffix())?);
-        let compared = format!("{} and {} %", listed(&near), listed(&far));
-        let ours = least(&near).min(least(&far));
-        Bounds::default()
-            .at_least("smallest share over two to four hops", least(&near), 80.0)
-            .at_least("smallest share over five to eight hops", least(&far), 70.0)
-            .found(ours, compared)
-    })
-}
-
 pub(super) fn channel_bound(t: &Table<'_>) -> Option<Finding> {
     let bound = t.mean("hops=1 no-pauses", "bound")?;
     let links = |row: &crate::row::Row| {

@@ -247,17 +247,6 @@ fn hops_of_the_paper() {
 }
 
 #[test]
-fn hops_of_the_defaults() {
-    let shares = [(2, 95.), (3, 88.), (4, 81.), (5, 79.), (6, 76.), (7, 74.), (8, 71.)];
-    let found = Found::of("kinglet-hops").everywhere("hops", "share_of_bound", &shares);
-    let claim = "kinglet.hops-everywhere";
-    found.holds(claim);
-    found.but(claim, "hops=4", "share_of_bound", 79.0, "two to four hops");
-    found.but(claim, "hops=8", "share_of_bound", 69.0, "five to eight hops");
-    found.depends(claim, "hops=6", "share_of_bound", 69.0);
-}
-
-#[test]
 fn models_of_goodput() {
     let all = |value: f64| [0, 10, 20, 40, 100].map(|d| (d, value));
     let mut found = Found::of("tcplp-model")
@@ -285,38 +274,6 @@ fn models_of_goodput() {
 
 #[test]
 fn protocols_on_a_leaf() {
-    let mut found = Found::of("tcplp-batching");
-    for (protocol, radio) in [("tcp", 0.9), ("coap", 0.7), ("cocoa", 0.7), ("non-confirmable", 0.5)]
-    {
-        for (rate, share) in [("", 1.0), (" period_ms=20000", 0.05)] {
-            let batched = format!("{protocol} batch=64{rate}");
-            // At the lower rate the radio time that all protocols share is larger.
-            let beside = if rate.is_empty() { 0.0 } else { 1.0 };
-            found = found
-                .with(&batched, "radio_duty_cycle", (radio + beside) * share * 100.0)
-                .with(&batched, "cpu_without_cipher", 0.1)
-                .with(&batched, "reliability", 99.95);
-        }
-        let single = format!("{protocol} batch=1");
-        found = found
-            .with(&single, "radio_duty_cycle", 200.0)
-            .with(&single, "cpu_without_cipher", 0.3)
-            .with(&single, "reliability", 99.95);
-    }
-    found.holds("tcplp.fig9.batching");
-    let label = "coap batch=64";
-    found.but("tcplp.fig9.batching", label, "cpu_without_cipher", 0.25, "CPU");
-    found.but("tcplp.fig9.batching", label, "radio_duty_cycle", 150.0, "radio");
-    found.holds("tcplp.sec8.2.4.lower-rate");
-    // Smaller in percentage points, but with the same ratio as before.
-    let as_before = [("tcp", 4.5), ("coap", 3.5), ("non-confirmable", 2.5)];
-    let as_before = as_before.into_iter().fold(found, |found, (protocol, radio)| {
-        let label = format!("{protocol} batch=64 period_ms=20000");
-        found.with(&label, "radio_duty_cycle", radio)
-    });
-    let label = "tcp batch=64 period_ms=20000";
-    as_before.but("tcplp.sec8.2.4.lower-rate", label, "radio_duty_cycle", 4.6, "ratio");
-
     let losses = [0, 3, 6, 9, 12, 15, 18, 21];
     let at = |found: Found, (protocol, share): (&str, f64)| {
         losses.iter().fold(found, |found, loss| {

@@ -29,7 +29,6 @@ pub(super) fn test_of(id: &str) -> Option<Test> {
         "kinglet.one-hop-share" => one_hop::one_hop_share,
         "kinglet.bound-formula" => one_hop::bound_formula,
         "kinglet.hops-share" => multi_hop::hops_share,
-        "kinglet.hops-everywhere" => multi_hop::hops_everywhere,
         "kinglet.channel-bound" => multi_hop::channel_bound,
         "kinglet.control" => multi_hop::control,
         "kinglet.adaptive-delay" => multi_hop::adaptive_delay,

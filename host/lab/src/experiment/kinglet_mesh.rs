@@ -1,7 +1,7 @@
 //! Batches, the 24-hour run and fairness in a mesh whose nodes discover their routes.
 
 use super::sense::{COAP, Settings, TCP, bars, metrics, office, seconds};
-use super::tcplp_flows::event;
+use super::tcplp_red::event;
 use super::{Effort, Experiment, ExperimentResult, Metric, Point, Rows};
 use crate::chart::Figure;
 use crate::scenario::{Carrier, Routing, Scenario};

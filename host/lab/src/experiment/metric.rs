@@ -6,7 +6,7 @@ use super::duty_cycles::OfNode;
 use super::intervals::{fairness, jain, quantile};
 use super::over_rpl::OfTree;
 use super::requests;
-use super::tcplp_timeouts::TimeoutCause;
+use super::timeout_cause::TimeoutCause;
 use crate::cpu::host_cost_of;
 use crate::run::{FlowResult, NodeResult, RunResult};
 use crate::scenario::{Carrier, FlowKind, Role, Scenario, Sensor};

@@ -18,7 +18,6 @@ mod kinglet_asleep;
 mod kinglet_fair;
 pub(crate) mod kinglet_features;
 pub(crate) mod kinglet_formation;
-mod kinglet_hops;
 mod kinglet_load;
 mod kinglet_mesh;
 mod kinglet_model;
@@ -32,12 +31,9 @@ mod radio_time;
 mod requests;
 mod runner;
 mod sense;
-mod tcplp_batching;
 mod tcplp_bound;
 mod tcplp_context;
 mod tcplp_day;
-mod tcplp_deaf;
-mod tcplp_flows;
 mod tcplp_frame_time;
 mod tcplp_headers;
 mod tcplp_hops;
@@ -49,10 +45,9 @@ mod tcplp_outages;
 mod tcplp_red;
 mod tcplp_response_size;
 mod tcplp_retry_delay;
-mod tcplp_selfclock;
 mod tcplp_stacks;
-mod tcplp_timeouts;
 mod tcplp_timers;
+mod timeout_cause;
 
 pub use bursts::{Drawn, OfBursts, OfFrame};
 pub use defaults::SERIES as DEFAULTS;
@@ -264,16 +259,11 @@ static IN_RUST: &[Experiment] = &[
     tcplp_retry_delay::EXPERIMENT,
     tcplp_hops::EXPERIMENT,
     tcplp_model::EXPERIMENT,
-    tcplp_batching::EXPERIMENT,
     tcplp_loss::EXPERIMENT,
     tcplp_day::EXPERIMENT,
-    tcplp_deaf::EXPERIMENT,
-    tcplp_selfclock::EXPERIMENT,
     tcplp_red::EXPERIMENT,
-    tcplp_flows::EXPERIMENT,
     tcplp_latency::EXPERIMENT,
     tcplp_response_size::EXPERIMENT,
-    kinglet_hops::EXPERIMENT,
     kinglet_sleep::EXPERIMENT,
     kinglet_asleep::EXPERIMENT,
     duty_cycles::EXPERIMENT,
@@ -285,7 +275,6 @@ static IN_RUST: &[Experiment] = &[
     kinglet_page::EXPERIMENT,
     tcplp_memory::EXPERIMENT,
     tcplp_timers::EXPERIMENT,
-    tcplp_timeouts::EXPERIMENT,
     tcplp_context::EXPERIMENT,
     tcplp_outages::EXPERIMENT,
     kinglet_model::EXPERIMENT,

@@ -1,10 +1,10 @@
 //! §8: fairness of simultaneous flows, with and without random early detection at relays.
 
-use super::tcplp_flows::event;
 use super::{Effort, Experiment, ExperimentResult, Metric, Point, Rows};
 use crate::chart::{Figure, curves};
 use crate::scenario::{
-    Buffer, Carrier, Cca, Flow, FlowKind, NodeId, NodePlace, Role, Scenario, Sensor, Wire, tcplp,
+    Buffer, Carrier, Cca, Flow, FlowKind, Mss, NodeId, NodePlace, Role, Scenario, Sensor, Wire,
+    tcplp,
 };
 use kinglet::net::{QueueDiscipline, Red};
 use kinglet::time::Duration;
@@ -61,6 +61,9 @@ const PERIOD_MS: u32 = 55;
 const FAST_MS: u32 = 20;
 /// Lengths of the relay's queue in packets.
 const ROOM: [u8; 2] = [10, 4];
+
+/// Leaves: nodes 12 to 15 of the paper.
+const LEAVES: core::ops::Range<NodeId> = 11..15;
 
 fn plan(effort: Effort) -> Vec<Point> {
     let mut points = Vec::new();
@@ -141,6 +144,26 @@ fn point(label: String, series: &'static str, x: u32, scenario: Scenario) -> Poi
 fn with_queue(mut scenario: Scenario, queue: QueueDiscipline, ecn: bool) -> Scenario {
     scenario.net.queue = queue;
     scenario.tcp.connection.ecn = ecn;
+    scenario
+}
+
+/// All leaves of the office send a reading to the host every `period_ms`.
+pub(super) fn event(effort: Effort, carrier: Carrier, period_ms: u32) -> Scenario {
+    let mut scenario = Scenario::office().as_tcplp();
+    // The first interval of 40 s and four more; two more in a quick run.
+    scenario.duration_s = match effort {
+        Effort::Quick => 120.0,
+        Effort::Full => 200.0,
+    };
+    scenario.net.queue = QueueDiscipline::Red(Red::DEFAULT);
+    scenario.tcp.mss = Mss::Frames(3);
+    scenario.tcp.connection.ecn = true;
+    let to = scenario.host();
+    let kind = |from| {
+        let sensor = Sensor { period_ms, batch: 1, ..Sensor::new(from, to, carrier) };
+        FlowKind::Anemometer(sensor)
+    };
+    scenario.flows = LEAVES.map(|leaf| Flow::new(1.0, kind(leaf))).collect();
     scenario
 }
 

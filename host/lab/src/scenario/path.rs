@@ -76,6 +76,15 @@ impl FieldPath {
         })
     }
 
+    /// Removes the value at the path if there is one.
+    pub(crate) fn remove(&self, root: &mut Table) {
+        let Some((last, above)) = self.0.split_last() else { return };
+        let table = above.iter().try_fold(root, |at, part| at.get_mut(part)?.as_table_mut());
+        if let Some(table) = table {
+            table.remove(last);
+        }
+    }
+
     /// Position of the path in `document`, or of its longest existing prefix.
     pub(crate) fn locate(&self, document: &DeTable<'_>) -> Option<Range<usize>> {
         let mut found = None;
@@ -134,6 +143,19 @@ mod tests {
         assert_eq!(error, "`flow` has 1 entries, numbered from 0, but not 2");
         let error = set("seed.first", "seed = 1\n").unwrap_err();
         assert_eq!(error, "`seed` is a integer, not a table");
+    }
+
+    #[test]
+    fn a_value_is_read_and_removed_where_it_is() {
+        let mut table: Table = "[tcp]\nnagle = true\n[[flow]]\nto = 3".parse().expect("valid TOML");
+        let at = |table: &Table, path| FieldPath::parse(path).get(table).map(ToString::to_string);
+        assert_eq!(at(&table, "flow.0.to").as_deref(), Some("3"));
+        assert_eq!((at(&table, "flow.1.to"), at(&table, "tcp.nagle.on")), (None, None));
+        FieldPath::parse("tcp.nagle").remove(&mut table);
+        FieldPath::parse("mac.csma").remove(&mut table);
+        assert_eq!(toml::to_string(&table).expect("it was TOML"), "[[flow]]\nto = 3\n\n[tcp]\n");
+        FieldPath::parse("tcp").remove(&mut table);
+        assert_eq!(at(&table, "tcp"), None);
     }
 
     #[test]

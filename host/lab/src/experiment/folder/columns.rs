@@ -1,7 +1,7 @@
 //! Registry of columns: each metric by the name that files use.
 
 use super::super::Metric;
-use super::super::tcplp_timeouts::TimeoutCause;
+use super::super::timeout_cause::TimeoutCause;
 use crate::scenario::Carrier;
 use kinglet_coap::Rto;
 use kinglet_sim::ledger::Cause;

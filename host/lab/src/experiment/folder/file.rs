@@ -122,8 +122,8 @@ pub(super) struct Drawing {
     pub(super) title: Text,
     /// Column that is drawn as curves.
     pub(super) curves: Option<Text>,
-    /// Column that is drawn as bars.
-    pub(super) bars: Option<Text>,
+    /// Column that is drawn as bars, or columns that are the parts of bars.
+    pub(super) bars: Option<Spanned<Parts>>,
     /// One figure for each point: its congestion window, or the radios' activity.
     pub(super) each: Option<Each>,
     /// Label of the abscissa of curves.
@@ -131,9 +131,20 @@ pub(super) struct Drawing {
     pub(super) x: String,
     /// Points that are drawn; all of them without a condition.
     pub(super) when: Option<Text>,
+    /// The points beside the plan, which have all defaults, are drawn as well.
+    #[serde(default)]
+    pub(super) beside: bool,
     /// Single marks of bars.
     #[serde(default)]
     pub(super) marks: Vec<Mark>,
+}
+
+/// One column, or several.
+#[derive(Deserialize)]
+#[serde(untagged)]
+pub(super) enum Parts {
+    One(String),
+    Several(Vec<String>),
 }
 
 /// What is drawn of each point.
@@ -196,14 +207,16 @@ fn one() -> u32 {
     1
 }
 
-/// A bound of a claim: one of the comparisons.
+/// A bound of a claim: a value with one of the comparisons, or a condition that holds.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Limit {
     /// Template: the compared value in words.
     pub(super) what: Text,
     /// Expression: the compared value.
-    pub(super) value: Text,
+    pub(super) value: Option<Text>,
+    /// Condition that is not about one value.
+    pub(super) holds: Option<Text>,
     /// Condition of the bound.
     pub(super) when: Option<Text>,
     /// Judged under the default model alone, if the claim has `every_model`.

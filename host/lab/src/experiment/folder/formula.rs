@@ -27,17 +27,20 @@ pub(super) fn environment() -> Environment<'static> {
     environment.add_filter("ratios", |values: Vec<f64>| {
         values.windows(2).map(|pair| pair[1] / pair[0]).collect::<Vec<f64>>()
     });
+    environment.add_filter("place", |values: Vec<f64>, value: f64| {
+        values.iter().position(|it| *it == value)
+    });
     environment.add_filter("ceil", |value: f64| value.ceil() as i64);
     environment.add_filter("title", |model: &str| model_of(model).map(Model::name));
     environment.add_filter("suffix", |model: &str| model_of(model).map(Model::suffix));
     environment.add_function("segment_bound", segment_bound);
     environment.add_function("one_hop_bound", || one_hop_bound().kbps);
-    environment.add_function("links_sharing", links_sharing);
+    environment.add_function("sharing", sharing);
     environment
 }
 
 /// Number of links of a line that exclude each other under a model of the medium.
-fn links_sharing(model: &str, hops: u32) -> Result<f64, Error> {
+fn sharing(model: &str, hops: u32) -> Result<f64, Error> {
     Ok(model_of(model)?.sharing(hops))
 }
 
@@ -54,6 +57,11 @@ fn segment_bound(frames: usize) -> f64 {
     let mss = Format::of(&tcplp::MAC, true).mss_for_frames(frames);
     let format = Format::between_neighbours(&tcplp::MAC, true);
     bound(RadioProfile::At86rf233, &tcplp::MAC, format, mss, 2).kbps
+}
+
+/// Whether `name` is a function of the language.
+pub(super) fn is_function(name: &str) -> bool {
+    environment().globals().any(|(known, _)| known == name)
 }
 
 /// Names that an expression may use.
@@ -171,6 +179,8 @@ impl Scope {
             let of = move |column: &str, at: Kwargs| find.all(column, &at, part);
             names.insert(name.to_owned(), Value::from_function(of));
         }
+        let known = move |column: &str, at: Kwargs| find.known(column, &at);
+        names.insert("known".to_owned(), Value::from_function(known));
         Scope { names, missing }
     }
 
@@ -235,6 +245,12 @@ impl Scope {
     }
 }
 
+/// One point, or a list of them.
+enum Points {
+    One(Values),
+    List(Vec<Values>),
+}
+
 /// Finds rows.
 #[derive(Clone)]
 struct Find {
@@ -246,6 +262,34 @@ struct Find {
 impl Find {
     /// A part of the row at `at`; a list for a field with a list of values.
     fn all(&self, column: &str, at: &Kwargs, part: Part) -> Result<Value, Error> {
+        match self.points(at)? {
+            Points::One(at) => Ok(Value::from(self.one(column, &at, part)?)),
+            Points::List(points) => {
+                let each = points.iter().map(|at| self.one(column, at, part));
+                Ok(Value::from(each.collect::<Result<Vec<f64>, Error>>()?))
+            }
+        }
+    }
+
+    /// The means of those points of a list that were measured.
+    fn known(&self, column: &str, at: &Kwargs) -> Result<Value, Error> {
+        let points = match self.points(at)? {
+            Points::One(at) => vec![at],
+            Points::List(points) => points,
+        };
+        let missing = self.missing.load(Ordering::Relaxed);
+        let each = points.iter().map(|at| self.one(column, at, |row| Some(row.mean)));
+        let known: Vec<f64> = each.filter_map(Result::ok).collect();
+        // Without any of them there is nothing to judge.
+        self.missing.store(missing || known.is_empty(), Ordering::Relaxed);
+        match known.is_empty() {
+            true => Err(invalid(format!("no value of {column}"))),
+            false => Ok(Value::from(known)),
+        }
+    }
+
+    /// The points at these values of fields.
+    fn points(&self, at: &Kwargs) -> Result<Points, Error> {
         let mut here = self.here.clone();
         let mut list: Option<(String, Vec<Value>)> = None;
         for field in at.args() {
@@ -262,14 +306,14 @@ impl Find {
                 _ => *known = value,
             }
         }
-        let Some((field, values)) = list else {
-            return Ok(Value::from(self.one(column, &here, part)?));
+        let Some((field, values)) = list else { return Ok(Points::One(here)) };
+        let with = |value| {
+            here.iter()
+                .map(|(name, it)| (name.clone(), it.clone()))
+                .chain([(field.clone(), value)])
+                .collect()
         };
-        let each = values.into_iter().map(|value| {
-            here.insert(field.clone(), value);
-            self.one(column, &here, part)
-        });
-        Ok(Value::from(each.collect::<Result<Vec<f64>, Error>>()?))
+        Ok(Points::List(values.into_iter().map(with).collect()))
     }
 
     fn one(&self, column: &str, at: &Values, part: Part) -> Result<f64, Error> {

@@ -23,6 +23,8 @@ pub(crate) enum Comparison {
     Above(f64),
     Below(f64),
     Within(f64, f64),
+    /// A condition: the value is 1 if it is met, else 0.
+    Holds,
 }
 
 #[cfg(test)]
@@ -35,6 +37,7 @@ impl Comparison {
             Comparison::Above(least) => value > least,
             Comparison::Below(most) => value < most,
             Comparison::Within(least, most) => (least..=most).contains(&value),
+            Comparison::Holds => value == 1.0,
         }
     }
 
@@ -46,6 +49,7 @@ impl Comparison {
             Comparison::Above(least) => Comparison::Below(least),
             Comparison::Below(most) => Comparison::Above(most),
             Comparison::Within(least, most) => Comparison::Within(most, least),
+            Comparison::Holds => Comparison::AtMost(0.0),
         }
     }
 }
@@ -99,14 +103,19 @@ pub(super) fn check(definition: &Definition, known: &Known<'_>) -> Result<(), Sc
         }
         for limit in &claim.bound {
             known.template(Place::of(source, "what", &limit.what), limit.what.get_ref())?;
-            for (key, text) in [("value", Some(&limit.value)), ("when", limit.when.as_ref())] {
+            let Limit { value, holds, when, .. } = limit;
+            for (key, text) in [("value", value), ("holds", holds), ("when", when)] {
                 if let Some(text) = text {
                     known.expression(Place::of(source, key, text), text.get_ref())?;
                 }
             }
-            let Some((numbers, _)) = limit.comparison() else {
-                let message = format!("give one comparison of {}", Limit::KEYS);
-                return Err(Place::of(source, "bound", &limit.what).error(message));
+            let numbers = match (limit.comparison(), value, holds) {
+                (Some((numbers, _)), Some(_), None) => numbers,
+                (None, None, Some(_)) => Vec::new(),
+                _ => {
+                    let message = format!("give a `value` and one of {}, or `holds`", Limit::KEYS);
+                    return Err(Place::of(source, "bound", &limit.what).error(message));
+                }
             };
             for value in numbers {
                 number(definition, &known, "bound", value)?;
@@ -135,8 +144,7 @@ impl Limit {
     /// The numbers of its comparison, and the comparison with their values; `None` unless there is
     /// exactly one.
     fn comparison(&self) -> Option<(Vec<&Spanned<Number>>, Made)> {
-        let Limit { what: _, value: _, when: _, once: _, at_least, at_most, above, below, within } =
-            self;
+        let Limit { at_least, at_most, above, below, within, .. } = self;
         match (at_least, at_most, above, below, within) {
             (Some(it), None, None, None, None) => Some((vec![it], |it| Comparison::AtLeast(it[0]))),
             (None, Some(it), None, None, None) => Some((vec![it], |it| Comparison::AtMost(it[0]))),
@@ -156,11 +164,16 @@ impl Limit {
         {
             return Ok(None);
         }
-        let (numbers, comparison) = self.comparison().ok_or(Absent::Missing)?;
+        let what = scope.text(self.what.get_ref())?;
+        if let Some(condition) = &self.holds {
+            let met = f64::from(u8::from(scope.is(condition.get_ref())?));
+            return Ok(Some((what, met, Comparison::Holds)));
+        }
+        let parts = self.comparison().zip(self.value.as_ref());
+        let ((numbers, comparison), value) = parts.ok_or(Absent::Missing)?;
         let numbers = numbers.into_iter().map(|number| number.get_ref().value(scope));
         let numbers: Vec<f64> = numbers.collect::<Result<_, _>>()?;
-        let (what, value) = (self.what.get_ref(), self.value.get_ref());
-        Ok(Some((scope.text(what)?, scope.number(value)?, comparison(&numbers))))
+        Ok(Some((what, scope.number(value.get_ref())?, comparison(&numbers))))
     }
 }
 

@@ -45,10 +45,16 @@ macro_rules! embedded {
 }
 
 folders! {
+    "kinglet-hops"
+    "tcplp-batching"
     "tcplp-buffer"
     "tcplp-cwnd"
+    "tcplp-deaf"
+    "tcplp-flows"
     "tcplp-mss"
     "tcplp-queue"
+    "tcplp-selfclock"
+    "tcplp-timeouts"
 }
 
 static LISTED: LazyLock<Vec<Listed>> = LazyLock::new(listed);

@@ -52,7 +52,7 @@ pub(crate) struct Definition {
 /// Column that every transfer has.
 const ALWAYS: &str = "retransmissions_per_loss";
 /// Functions of expressions that take a column as their first argument.
-const OF_COLUMN: [&str; 2] = ["ci95", "bound"];
+const OF_COLUMN: [&str; 3] = ["ci95", "bound", "known"];
 
 /// Texts of the files of a folder.
 #[derive(Clone, Copy)]
@@ -112,14 +112,7 @@ impl Definition {
 
     /// Checks all expressions and names.
     fn check(&self) -> Result<(), ScenarioError> {
-        for name in self.fields.keys() {
-            if self.columns.contains(name) || OF_COLUMN.contains(&name.as_str()) {
-                let place = Place::of(self.source(), name, &self.file.fields[name]);
-                return Err(
-                    place.error("a column has the same name; give the field another".into())
-                );
-            }
-        }
+        self.check_names()?;
         if self.main().is_none() {
             let message = "no point has the default of each field, which is the main point";
             return Err(ScenarioError::nowhere(&self.path, "points", message.to_owned()));
@@ -128,6 +121,25 @@ impl Definition {
         let known = Known(names.chain(OF_COLUMN).chain(["x"]).collect());
         results::check(self, &known)?;
         judge::check(self, &known)
+    }
+
+    /// Refuses names that hide those of columns and functions.
+    fn check_names(&self) -> Result<(), ScenarioError> {
+        let used = |name: &str| OF_COLUMN.contains(&name) || formula::is_function(name);
+        for (name, field) in &self.file.fields {
+            if self.columns.contains(name) || used(name) {
+                let message = "a column or function has the same name; give the field another";
+                return Err(Place::of(self.source(), name, field).error(message.to_owned()));
+            }
+        }
+        for column in self.file.computed.iter().flat_map(|computed| &computed.columns) {
+            if used(column.name.get_ref()) {
+                let message = "a function has the same name; give the column another";
+                let place = Place::of(self.source(), "name", &column.name);
+                return Err(place.error(message.to_owned()));
+            }
+        }
+        Ok(())
     }
 
     /// The main point: each field has the value of the base scenario.

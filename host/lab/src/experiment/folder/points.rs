@@ -153,6 +153,8 @@ fn entries(table: &Table, path: &FieldPath) -> Vec<FieldPath> {
     numbers.map(|number| FieldPath::parse(&format!("{above}.{number}.{below}"))).collect()
 }
 
+/// In settings: the key or table is not given, so that it has its default.
+const DEFAULT: &str = "@default";
 /// Stands for all entries of a list.
 const ALL: &str = "*";
 
@@ -164,6 +166,7 @@ pub(super) fn merge(table: &mut Table, settings: &Table) -> Result<(), String> {
             let path = above.join(key);
             match value {
                 toml::Value::Table(inside) => waiting.push((path, inside)),
+                toml::Value::String(word) if word == DEFAULT => path.remove(table),
                 value => {
                     for path in entries(table, &path) {
                         path.set(table, value.clone())?;

@@ -2,13 +2,13 @@
 //! figures.
 
 use super::error::{Place, hint};
-use super::file::{Drawing, Each, Number, Text};
+use super::file::{Drawing, Each, Number, Parts, Text};
 use super::formula::{Absent, Known, Scope};
 use super::point::{Planned, Values};
 use super::points::Points;
 use super::{Definition, ExperimentResult, Point, Rows};
-use crate::chart::{Cwnd, Figure, Timeline, curves};
-use crate::experiment::sense;
+use crate::chart::{Bars, Cwnd, Figure, Timeline, curves};
+use crate::experiment::DEFAULTS;
 use crate::row::Row;
 use crate::run::RunResult;
 use crate::scenario::ScenarioError;
@@ -24,7 +24,7 @@ pub(super) fn check(definition: &Definition, known: &Known<'_>) -> Result<(), Sc
         None => Ok(()),
     };
     for bound in &file.bound {
-        column(definition, &bound.column)?;
+        column(definition, Place::of(source, "column", &bound.column), bound.column.get_ref())?;
         condition(&bound.when)?;
         number(definition, known, "value", &bound.value)?;
     }
@@ -35,14 +35,22 @@ pub(super) fn check(definition: &Definition, known: &Known<'_>) -> Result<(), Sc
         }
     }
     for published in &file.paper {
-        column(definition, &published.column)?;
+        let place = Place::of(source, "column", &published.column);
+        column(definition, place, published.column.get_ref())?;
         published_at(definition, published)?;
     }
     for drawing in &file.figure {
         condition(&drawing.when)?;
         let place = Place::of(source, "title", &drawing.title);
         match (&drawing.curves, &drawing.bars, drawing.each) {
-            (Some(name), None, None) | (None, Some(name), None) => column(definition, name)?,
+            (Some(name), None, None) => {
+                column(definition, Place::of(source, "curves", name), name.get_ref())?;
+            }
+            (None, Some(parts), None) => {
+                for name in parts.get_ref().all() {
+                    column(definition, Place::of(source, "bars", parts), name)?;
+                }
+            }
             (None, None, Some(_)) => known.template(place, drawing.title.get_ref())?,
             _ => return Err(place.error("give one of `curves`, `bars` and `each`".to_owned())),
         }
@@ -51,13 +59,12 @@ pub(super) fn check(definition: &Definition, known: &Known<'_>) -> Result<(), Sc
 }
 
 /// Checks the name of a column.
-fn column(definition: &Definition, name: &Text) -> Result<(), ScenarioError> {
-    if definition.columns.contains(name.get_ref()) {
+fn column(definition: &Definition, place: Place<'_>, name: &str) -> Result<(), ScenarioError> {
+    if definition.columns.contains(name) {
         return Ok(());
     }
     let names: Vec<&str> = definition.columns.iter().map(String::as_str).collect();
-    let message = format!("no column `{0}`; {1}", name.get_ref(), hint(name.get_ref(), &names));
-    Err(Place::of(definition.source(), "column", name).error(message))
+    Err(place.error(format!("no column `{name}`; {}", hint(name, &names))))
 }
 
 /// Checks a number or an expression.
@@ -170,18 +177,45 @@ fn draw(definition: &Definition, drawing: &Drawing, result: &ExperimentResult) -
         return result.samples.iter().filter_map(of).collect();
     }
     let is_chosen = |row: &&Row| chosen.iter().any(|point| point.name == row.label);
-    let shown = |row: &&Row| drawing.when.is_none() || is_chosen(row);
+    let is_beside = |row: &&Row| drawing.beside && row.series == DEFAULTS;
+    let shown = |row: &&Row| drawing.when.is_none() || is_chosen(row) || is_beside(row);
     let rows: Vec<Row> = result.rows.iter().filter(shown).cloned().collect();
     let figure = match (&drawing.curves, &drawing.bars) {
         (Some(column), _) => curves(&rows, column.get_ref(), title, &drawing.x),
-        (None, Some(column)) => {
-            let marks = drawing.marks.iter().map(|mark| (mark.name.as_str(), mark.value));
-            let marks: Vec<(&str, f64)> = marks.collect();
-            Some(sense::bars(&rows, column.get_ref(), title, &marks))
-        }
+        (None, Some(parts)) => bars(drawing, &rows, &parts.get_ref().all()),
         (None, None) => None,
     };
     figure.into_iter().collect()
+}
+
+/// A bar for each point that has one of the columns; these are its parts.
+fn bars(drawing: &Drawing, rows: &[Row], columns: &[&str]) -> Option<Figure> {
+    let rows: Vec<&Row> = rows.iter().filter(|row| columns.contains(&&*row.metric)).collect();
+    let mut points: Vec<&str> = rows.iter().map(|row| row.label.as_str()).collect();
+    points.dedup();
+    let value = |point: &str, column: &str| {
+        let it = rows.iter().find(|row| row.label == point && row.metric == column);
+        it.map_or(0.0, |row| row.mean)
+    };
+    let bar = |point: &&str| {
+        ((*point).to_owned(), columns.iter().map(|column| value(point, column)).collect())
+    };
+    Some(Figure::Bars(Bars {
+        title: drawing.title.get_ref().clone(),
+        unit: rows.first()?.unit.clone(),
+        parts: columns.iter().map(|column| column.replace('_', " ")).collect(),
+        bars: points.iter().map(bar).collect(),
+        marks: drawing.marks.iter().map(|mark| (mark.name.clone(), mark.value)).collect(),
+    }))
+}
+
+impl Parts {
+    fn all(&self) -> Vec<&str> {
+        match self {
+            Parts::One(column) => vec![column],
+            Parts::Several(columns) => columns.iter().map(String::as_str).collect(),
+        }
+    }
 }
 
 /// Seconds at the end of a run whose congestion window is drawn.

@@ -91,6 +91,31 @@ fn recorded_results_are_judged_as_recorded() {
     }
 }
 
+/// The measured part of the recorded results leads to the recorded bounds, computed columns and
+/// figures of the paper.
+#[test]
+fn recorded_results_are_completed_as_recorded() {
+    for id in ids() {
+        let definition = definition(id).expect("it has no error");
+        let computed: Vec<&str> = definition
+            .file
+            .computed
+            .iter()
+            .flat_map(|it| it.columns.iter().map(|column| column.name.get_ref().as_str()))
+            .collect();
+        let recorded = recorded(id).rows;
+        let measured = recorded.iter().filter(|row| !computed.contains(&&*row.metric));
+        let measured = measured.map(|row| Row { bound: None, paper: None, ..row.clone() });
+        let mut rows = Rows { all: measured.collect(), ..Rows::default() };
+        definition.refine(&mut rows);
+        assert_eq!(rows.all.len(), recorded.len(), "{id}");
+        for (row, expected) in rows.all.iter().zip(&recorded) {
+            let row = Row { x: 0.0, series: "", ..row.clone() };
+            assert_eq!(row, *expected, "{id}");
+        }
+    }
+}
+
 /// A bound whose direction is turned around changes what the recorded results lead to.
 #[test]
 fn every_bound_decides() {
@@ -104,9 +129,14 @@ fn every_bound_decides() {
             };
             for (what, value, comparison) in judged.expect("all points are there").bounds {
                 let (met, turned) = (comparison.is_met(value), comparison.turned().is_met(value));
-                // The text of an unmet range has both of its ends.
-                let is_range = matches!(comparison, Comparison::Within(..));
-                assert!(met != turned || (is_range && !met), "{}: {what}", claim.id);
+                let is_open = match comparison {
+                    // A value at its bound meets both, which no result can prevent.
+                    Comparison::AtLeast(bound) | Comparison::AtMost(bound) => value == bound,
+                    // The text of an unmet range has both of its ends.
+                    Comparison::Within(..) => !met,
+                    _ => false,
+                };
+                assert!(met != turned || is_open, "{}: {what}", claim.id);
             }
         }
     }
@@ -175,6 +205,12 @@ fn an_error_names_file_line_and_what_would_be_right() {
             "four",
             "ours: `four` is no field, column or value",
         ),
+        (
+            "[fields]\n",
+            "[fields]\nsharing = { none = {} }\n",
+            "{ none",
+            "sharing: a column or function has the same name; give the field another",
+        ),
         ("{{ three|fixed(2) }} %", "{{ three three }} %", "", "compared: not a valid expression: "),
     ] {
         let (result, place) = altered(old, new, at);
@@ -193,7 +229,7 @@ fn a_claim_needs_a_source_and_one_comparison() {
     assert!(error.contains(": missing field `where`"), "{error}");
     let (result, _) = altered("at_least = 3", "at_least = 3\nabove = 2", "");
     let error = result.map(|_| ()).expect_err("two comparisons").to_string();
-    let expected = "bound: give one comparison of at_least, at_most, above, below, within";
+    let expected = "bound: give a `value` and one of at_least, at_most, above, below, within, or";
     assert!(error.contains(expected), "{error}");
 }
 
