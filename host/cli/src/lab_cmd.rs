@@ -69,8 +69,9 @@ struct Amount {
     /// Simulations per point, one per seed  [default: 5]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     seeds: Option<u32>,
-    /// The first of consecutive seeds; the tables of
-    /// experiments/ have 101 to 105
+    /// The first of consecutive seeds. Settings are chosen
+    /// with 0 to 100, the tables of experiments/ have those
+    /// from 101 on; 1000000 and more are for tests
     #[arg(long, value_name = "N", default_value_t = 1, verbatim_doc_comment,
         value_parser = clap::value_parser!(u32).range(1..=1_000_000_000))]
     first_seed: u32,

@@ -118,7 +118,9 @@ impl Exchange {
     /// Runs the applications. Returns whether all have ended.
     fn applications(&mut self) -> bool {
         for flow in &mut self.sending {
-            let taken = self.host.send(flow.handle, &flow.left);
+            // BLIP refuses what does not fit as a whole.
+            let room = self.host.can_send(flow.handle).min(flow.left.len());
+            let taken = self.host.send(flow.handle, &flow.left[..room]);
             flow.left.drain(..taken);
             if flow.left.is_empty() {
                 self.host.close(flow.handle);

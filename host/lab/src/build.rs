@@ -18,7 +18,7 @@ use crate::scenario::{
     self, Addressing, CONTEXTS, Cca, NO_SHORT, NodeId, Overlap, Propagation, Role, Routing,
     Scenario,
 };
-use crate::scenario::{Flash, Fragments, Source};
+use crate::scenario::{Fragments, Source};
 use core::net::Ipv6Addr;
 use kinglet::net::{self, InterfaceAddress, NextHop, Route};
 use kinglet::radio::{Capabilities, Channel};
@@ -26,7 +26,7 @@ use kinglet::time::{Duration, Instant};
 use kinglet::wire::sixlowpan::Context;
 use kinglet::{Config, Node};
 use kinglet_mac as mac;
-use kinglet_sim::flash::{FlashPart, M25P80};
+use kinglet_sim::flash::FlashPart;
 use kinglet_sim::interference;
 use kinglet_sim::medium::{self, Connectivity, MatrixLink, MediumConfig, PathLoss, Position};
 use kinglet_sim::profile::{CcaMode, NOISE_FLOOR_DBM, RadioProfile as SimRadio, STANDARD};
@@ -461,10 +461,11 @@ fn sites(scenario: &Scenario, seed: u64) -> (Vec<(NodeConfig, Site)>, Vec<Ends>)
             begin_us,
         };
         let mut station = Station::new(stack, apps);
-        if scenario.flash == Flash::M25p80 && scenario.fragments == Fragments::Forwarded {
+        let forwards = scenario.fragments == Fragments::Forwarded;
+        if let Some(part) = scenario.flash.part().filter(|_| forwards) {
             // The first erased sector is as random as on a device.
             let first = stream(seed, u64::from(node), Purpose::Flash).below(u32::from(u16::MAX));
-            station = station.with_flash(FlashPart::new(M25P80, SUPPLY_MV), first as u16);
+            station = station.with_flash(FlashPart::new(part, SUPPLY_MV), first as u16);
         }
         let wire = if place.role == Role::BorderRouter { wire.take() } else { None };
         (config, wire.into_iter().fold(station, Station::with_wire))

@@ -195,7 +195,8 @@ impl<'a> Builder<'a> {
         let address = address_in(self.scenario, node);
         let seed = self.peer_seed(u64::from(node));
         let peer = self.peers.entry(node).or_insert_with(|| PeerStack::new(foreign, address, seed));
-        let peer = peer.clone();
+        let record = if (&app as &dyn Any).is::<Anemometer>() { sense::LEN } else { 1 };
+        let peer = peer.clone().with_records(record);
         if node == self.scenario.host() {
             self.speakers.push(Box::new(app));
             return Place { node, app: self.speakers.len() - 1 };
@@ -205,7 +206,7 @@ impl<'a> Builder<'a> {
 
     fn foreign_at(&self, node: NodeId) -> Option<Foreign> {
         let quirks = self.scenario.tcp.quirks;
-        self.scenario.stack_at(node).map(|stack| Foreign { stack, quirks })
+        self.scenario.stack_at(node).map(|stack| Foreign::new(stack, quirks))
     }
 
     fn peer_seed(&self, number: u64) -> u64 {

@@ -49,6 +49,7 @@ pub mod restarts;
 pub mod row;
 pub mod run;
 pub mod scenario;
+pub mod seeds;
 pub mod stats;
 pub mod store;
 pub mod sweep;

@@ -196,6 +196,7 @@ mod tests {
             statement: String::new(),
             place: String::new(),
             expected,
+            known: None,
         }
     }
 

@@ -147,6 +147,7 @@ pub fn verdicts(verdicts: &[Verdict]) -> String {
         .iter()
         .map(|v| {
             let holds = match (v.outcome(), v.expected) {
+                (_, false) if v.is_failure() => "OUT OF ITS KNOWN RANGE",
                 (Outcome::Holds, _) => "yes",
                 (Outcome::DependsOnModel, true) => "DEPENDS ON THE MODEL",
                 (Outcome::DependsOnModel, false) => "depends on the model (known)",
@@ -230,6 +231,7 @@ mod tests {
             statement: "hidden".to_owned(),
             place: "§1".to_owned(),
             expected: true,
+            known: None,
         }
     }
 

@@ -83,7 +83,7 @@ impl Probe {
         match &mut self.subject {
             Subject::Own(node) => act(&mut Tcp::Own(node)),
             Subject::Peer(host, stack) => {
-                act(&mut Tcp::Peer(host, Foreign { stack: *stack, quirks: Quirks::NONE }))
+                act(&mut Tcp::Peer(host, Foreign::new(*stack, Quirks::NONE)))
             }
         }
     }

@@ -9,12 +9,14 @@ use kinglet::time::Instant;
 
 /// Number of frames that wait in a relay of fragments: the paper's 256 (Duquennoy et al., 5.2).
 pub const RELAYED: usize = 256;
+/// The same in a quarter of the flash: the 64 of the paper's timeline (7.1).
+const IN_A_QUARTER: usize = RELAYED / 4;
 /// Frames in memory if there is a flash. A third of them is reserved for frames that arrive while
 /// it writes; a relay refuses bursts if it has room for no more than one.
 const IN_MEMORY: usize = 10;
 
 type InMemory = Ram<Later<Frame, RELAYED>>;
-type InFlash = Spilling<[Place; IN_MEMORY], [Record; RELAYED]>;
+type InFlash<const FRAMES: usize> = Spilling<[Place; IN_MEMORY], [Record; FRAMES]>;
 
 /// Up to [`RELAYED`] frames. Without flash all of them are in memory.
 #[derive(Debug)]
@@ -22,7 +24,9 @@ pub enum Kept {
     /// All are in memory.
     Memory(InMemory),
     /// Most frames are in flash when many wait.
-    Flash(Box<InFlash>),
+    Flash(Box<InFlash<RELAYED>>),
+    /// The same in a quarter of the flash.
+    Quarter(Box<InFlash<IN_A_QUARTER>>),
 }
 
 /// Applies `$done` to the store in use.
@@ -31,6 +35,7 @@ macro_rules! with {
         match $kept {
             Kept::Memory($store) => $done,
             Kept::Flash($store) => $done,
+            Kept::Quarter($store) => $done,
         }
     };
 }
@@ -77,7 +82,10 @@ impl Store for Kept {
 
     fn attach(&mut self, now: Instant, geometry: Geometry, first_sector: u16) -> bool {
         if let Kept::Memory(_) = self {
-            *self = Kept::Flash(Box::new(InFlash::NEW));
+            *self = match geometry.sectors < Geometry::M25P80.sectors {
+                true => Kept::Quarter(Box::new(InFlash::NEW)),
+                false => Kept::Flash(Box::new(InFlash::NEW)),
+            };
         }
         with!(self, store => store.attach(now, geometry, first_sector))
     }

@@ -231,9 +231,14 @@ impl Connection {
         }
     }
 
-    /// Queues octets to be sent, as many as there is room for; returns their number.
+    /// Queues octets to be sent, as many as there is room for; returns their number. BLIP refuses
+    /// octets that do not fit as a whole (`tcplib_send`).
     pub fn send(&mut self, octets: &[u8]) -> usize {
         if self.block.closing || self.block.phase == Phase::Closed {
+            return 0;
+        }
+        let whole = self.block.settings.stack == Stack::Blip;
+        if whole && octets.len() > self.block.queue.room() {
             return 0;
         }
         self.block.queue.push(octets)

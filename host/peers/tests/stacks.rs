@@ -234,6 +234,100 @@ fn blip_sends_at_its_ticks_only_and_everything_again_after_three_seconds() {
 }
 
 #[test]
+fn each_write_makes_blip_send_everything_at_the_next_tick() {
+    let settings = Settings { send_buffer: 200, ..published(Stack::Blip) };
+    let mut link = Link::new(settings, published(Stack::Linux)).sending(80);
+    (link.closes, link.delay) = (false, Duration::from_millis(1_200));
+    link.run(Instant::from_millis(4_000));
+    link.text = common::text(150);
+    link.run(Instant::from_secs(10));
+    let sent: Vec<_> = link.data().iter().map(|seen| (seen.at.as_millis(), seen.len)).collect();
+    assert_eq!(sent, [(3_500, 80), (4_500, 150)], "before any acknowledgement and the timeout");
+    assert_eq!(link.info().counters.timeout_retransmits, 1);
+    assert_eq!(link.read, link.text);
+}
+
+#[test]
+fn blip_refuses_a_record_that_does_not_fit_whole() {
+    for (stack, second) in [(Stack::Blip, 0), (Stack::FreeBsd, 50)] {
+        let settings = Settings { send_buffer: 150, ..published(stack) };
+        let mut link = Link::new(settings, published(Stack::Linux));
+        assert_eq!(link.hosts[0].send(link.handle, &[1; 100]), 100, "{stack:?}");
+        assert_eq!(link.hosts[0].send(link.handle, &[1; 51]), second, "{stack:?}");
+        assert_eq!(link.hosts[0].send(link.handle, &[1; 50]), 50 - second, "{stack:?}");
+    }
+}
+
+#[test]
+fn every_second_duplicate_makes_blip_send_everything_and_restart_its_timer() {
+    let settings = Settings { send_buffer: 1_200, ..published(Stack::Blip) };
+    let mut receiver = published(Stack::FreeBsd);
+    receiver.receive_buffer = 4_000;
+    // The first of six segments is lost, and later all until after the first timeout.
+    let deaf = Instant::from_secs(3)..Instant::from_secs(9);
+    let mut link = Link::new(settings, receiver).sending(1_200).losing(move |_, seen| {
+        let first = seen.header.seq == 1 && seen.at < deaf.end;
+        seen.len > 0 && (first || deaf.contains(&seen.at))
+    });
+    (link.closes, link.delay) = (false, Duration::from_millis(600));
+    link.run(Instant::from_secs(60));
+    let starts = link.data().into_iter().filter(|seen| seen.header.seq == 1);
+    let starts: Vec<_> = starts.map(|seen| seen.at.as_millis()).collect();
+    // The SYN-ACK comes at 2.2 s. Five duplicates of 1.2 s later send twice, and the timer is
+    // six ticks after these, not after the first transmission.
+    assert_eq!(starts, [2_500, 3_700, 3_700, 6_500, 9_500]);
+    assert_eq!(link.info().counters.fast_recoveries, 2);
+    assert_eq!(link.read, link.text);
+}
+
+#[test]
+fn written_data_make_any_segment_a_duplicate_for_blip() {
+    let mut link = Link::new(published(Stack::Blip), published(Stack::Linux)).sending(100);
+    link.closes = false;
+    // Between the write, when the connection opens at 1.05 s, and the tick.
+    link.run(Instant::from_millis(1_100));
+    let first = link.answers()[0].header;
+    let again = tcp::Header { flags: Flags::ACK, seq: first.seq.wrapping_add(1), ..first };
+    inject(&mut link, &again);
+    inject(&mut link, &again);
+    link.run(Instant::from_secs(10));
+    assert_eq!(link.data()[0].at.as_millis(), 1_100, "not at a tick");
+}
+
+#[test]
+fn the_window_of_blip_grows_by_a_segment_up_to_the_threshold_and_slower_beyond() {
+    let settings = Settings { send_buffer: 600, ..published(Stack::Blip) };
+    let mut link = Link::new(settings, published(Stack::Blip)).sending(600);
+    link.closes = false;
+    link.run(Instant::from_secs(2));
+    // 200, and at three acknowledgements 200 up to 400 inclusive, then 200² / 600.
+    assert_eq!((link.info().cwnd, link.info().ssthresh), (666, 400));
+}
+
+#[test]
+fn blip_counts_repeated_syns_until_data_are_acknowledged() {
+    let faults = Faults { counts_all_segments: true, renumbers_syn: false };
+    let quirks = Quirks { faults, ..Quirks::NONE };
+    let settings = Settings { quirks, ..published(Stack::Blip) };
+    let mut link =
+        Link::new(settings, published(Stack::Linux)).sending(3_000).losing(|number, _| number < 2);
+    link.run(Instant::from_secs(1_000));
+    assert_eq!(link.read.len(), 4 * 150, "two SYNs and four segments");
+}
+
+#[test]
+fn a_closed_window_stops_blip() {
+    let mut link = Link::new(published(Stack::Blip), published(Stack::Blip)).sending(600);
+    link.reads = false;
+    link.run(Instant::from_millis(3_000));
+    let sent: usize = link.data().iter().map(|seen| seen.len).sum();
+    assert!(sent <= 300, "a window of 200 octets, and the rest of the buffer: {sent}");
+    link.reads = true;
+    link.run(Instant::from_secs(100));
+    link.assert_whole();
+}
+
+#[test]
 fn blip_sends_beyond_the_window_what_its_buffer_holds() {
     let settings = Settings { send_buffer: 600, ..published(Stack::Blip) };
     let mut link = Link::new(settings, published(Stack::Blip)).sending(600);

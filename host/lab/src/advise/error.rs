@@ -11,7 +11,8 @@ pub enum AdviseError {
     Scenario(ScenarioError),
     /// Results cannot be stored.
     Journal(JournalError),
-    /// No flow can be measured, no setting can be changed, or no combination fits the budget.
+    /// No flow can be measured, no setting can be changed, no combination fits the budget, or the
+    /// scenario's seed is not for choosing ([`crate::seeds`]).
     Pointless(String),
 }
 

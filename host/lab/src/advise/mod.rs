@@ -42,6 +42,7 @@ pub use objective::Objective;
 pub use simplify::{SURE_ENOUGH, WORTH_IT};
 pub use verdict::Verdict;
 
+use crate::seeds;
 use crate::sweep::Base;
 use error::Stopped;
 use outcome::{Candidate, mean};
@@ -53,7 +54,7 @@ use std::sync::atomic::AtomicBool;
 use trials::Trials;
 
 /// Distance of the seeds for confirmation from those of the race.
-const HELD_OUT: u64 = 1_000_000;
+const HELD_OUT: u64 = *seeds::TEST.start();
 /// Number of seeds with which changes are undone.
 const SECOND_LOOKS: u64 = 8;
 
@@ -154,6 +155,15 @@ pub fn advise(base: &Base, config: &AdviceConfig<'_>) -> Result<Option<Advice>, 
 
 fn search(trials: &mut Trials<'_>, config: &AdviceConfig<'_>) -> Result<Advice, Stopped> {
     let first = trials.base().seed;
+    if !seeds::TUNING.contains(&first) {
+        let why = format!(
+            "`seed` {first} is a {} seed: settings are chosen with seeds {} to {}",
+            seeds::purpose(first),
+            seeds::TUNING.start(),
+            seeds::TUNING.end()
+        );
+        return Err(Stopped::Failed(AdviseError::Pointless(why)));
+    }
     let plain = Candidate::plain(trials.choices().len());
     if trials.outcomes(&plain, first..first + 1)?.is_empty() {
         let why = format!(

@@ -39,9 +39,17 @@ pub struct PeerStack {
 }
 
 impl PeerStack {
-    /// A stack at `address`; `seed` determines its sequence numbers and ports.
+    /// A stack at `address`; `seed` determines its sequence numbers and ports, and the phase of its
+    /// timer: nodes are switched on independently of each other.
     pub fn new(foreign: Foreign, address: Ipv6Addr, seed: u64) -> Self {
+        let foreign = Foreign { phase: Duration::from_micros(seed >> 32), ..foreign };
         PeerStack { host: Arc::new(Mutex::new(Host::new(address, HOP_LIMIT, seed))), foreign }
+    }
+
+    /// The same stack, for an application that writes records of `record` octets.
+    #[must_use]
+    pub fn with_records(self, record: usize) -> Self {
+        PeerStack { foreign: Foreign { record, ..self.foreign }, ..self }
     }
 
     fn with<R>(&self, act: impl FnOnce(&mut Host) -> R) -> R {

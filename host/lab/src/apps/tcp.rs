@@ -16,6 +16,26 @@ pub struct Foreign {
     pub stack: Stack,
     /// Variations of its behaviour.
     pub quirks: Quirks,
+    /// Phase of its periodic timer within half a second.
+    pub phase: Duration,
+    /// Octets of the records that the application writes: BLIP takes a record as a whole or not at
+    /// all. 1 for a stream without records.
+    pub record: usize,
+}
+
+impl Foreign {
+    /// A stack whose timer has phase 0, for a stream.
+    pub const fn new(stack: Stack, quirks: Quirks) -> Self {
+        Foreign { stack, quirks, phase: Duration::ZERO, record: 1 }
+    }
+
+    /// Octets that an application can write if there is room for `room`.
+    const fn whole_records(self, room: usize) -> usize {
+        match self.stack {
+            Stack::Blip => room - room % self.record,
+            _ => room,
+        }
+    }
 }
 
 /// Sockets of an application.
@@ -161,7 +181,9 @@ impl<P: Profile> Sockets for Tcp<'_, P> {
     fn can_send(&self, socket: Socket) -> usize {
         match (self, socket) {
             (Tcp::Own(node), Socket::Own(handle)) => Sockets::can_send(*node, handle),
-            (Tcp::Peer(host, _), Socket::Peer(handle)) => host.can_send(handle),
+            (Tcp::Peer(host, foreign), Socket::Peer(handle)) => {
+                foreign.whole_records(host.can_send(handle))
+            }
             _ => 0,
         }
     }
@@ -234,7 +256,7 @@ fn settings(foreign: Foreign, config: &ConnectionConfig) -> Settings {
     let (send, receive) = (config.send_buffer as u32, config.receive_buffer as u32);
     // Zero stands for the maximum.
     let whole = |size| if size == 0 { u32::from(u16::MAX) } else { size };
-    let Foreign { stack, quirks } = foreign;
+    let Foreign { stack, quirks, phase, .. } = foreign;
     let settings = Settings::new(stack, config.mss, whole(send), whole(receive));
     let never_delays = config.ack_every == 1 || config.delayed_ack == Duration::ZERO;
     Settings {
@@ -243,6 +265,7 @@ fn settings(foreign: Foreign, config: &ConnectionConfig) -> Settings {
         ecn: config.ecn,
         never_delays,
         quirks,
+        phase,
         ..settings
     }
 }

@@ -10,7 +10,6 @@ use crate::experiment::over_rpl::meters;
 /// Test of the claim with this id.
 pub(super) fn test_of(id: &str) -> Option<Test> {
     Some(match id {
-        "rpl.setup.testbed" => depth,
         "rpl.setup.load" => load,
         "rpl.fig4a.etx" => link_etx,
         "rpl.fig4b.queue-loss" => queue_loss,
@@ -60,14 +59,6 @@ fn heavy<const N: usize>(t: &Table<'_>, cases: [&str; N], metric: &str) -> Optio
 fn loads(t: &Table<'_>, metric: &str) -> impl Iterator<Item = u32> {
     let there = |load: &u32| CASES.iter().any(|case| at(t, case, *load, metric).is_some());
     [10, 30, 60].into_iter().filter(there).collect::<Vec<_>>().into_iter()
-}
-
-fn depth(t: &Table<'_>) -> Option<Finding> {
-    let (five, seven) = (at(t, "udp-up", 60, "depth")?, t.mean("udp-up load=60 hops=7", "depth")?);
-    Bounds::default()
-        .within("hops", five, (4.5, 5.5))
-        .within("hops of the deeper tree", seven, (6.5, 7.5))
-        .found(five, format!("the deeper tree has {seven:.1}"))
 }
 
 /// At 60 packets per minute at least one class of flows gets less than its load.
@@ -298,9 +289,10 @@ fn timeout_etx(t: &Table<'_>) -> Option<Finding> {
         .found(one, format!("{three:.2} at 3 s, {seven:.2} at 7 s"))
 }
 
-/// Six transmissions of one segment or of the two that the send buffer holds, and the two segments
-/// of the handshake without data.
-const SIX: (f64, f64) = (6.0, 14.0);
+/// Segments of a connection that ends after six transmissions: these, each of one record, which is
+/// all that BLIP's buffer holds, the SYN, and the acknowledgement of the SYN-ACK. The end of the run
+/// may cut off up to six of the last connection.
+const SIX: (f64, f64) = (7.0, 8.0);
 
 fn six_transmissions(t: &Table<'_>) -> Option<Finding> {
     let [mended, broken] = ["count=mended", "count=for-ever"].map(|l| t.mean(l, "connections"));
@@ -313,16 +305,17 @@ fn six_transmissions(t: &Table<'_>) -> Option<Finding> {
         .found(segments, format!("{broken:.0} connections instead of {mended:.0}"))
 }
 
-/// Minimum rate of BLIP over an open connection, in packets per minute: its buffer of 150 octets
-/// once per timeout of three seconds.
-const BUFFER_BY_TIMER: f64 = 150.0 / 82.0 * 60.0 / 3.0;
+/// Share of the readings that BLIP carries over one hop after a SYN that was lost. In the three
+/// seconds before the second SYN its queue of eight takes all readings; the last two of the run may
+/// be in flight.
+const OVER_ONE_HOP: f64 = 0.99;
 
 fn syn_loss(t: &Table<'_>) -> Option<Finding> {
     let [mended, broken] =
         ["syn=lost number=mended", "syn=lost number=another"].map(|l| t.mean(l, "throughput"));
     let (mended, broken) = (mended?, broken?);
     Bounds::default()
-        .above("packets a minute, mended", mended, 0.9 * BUFFER_BY_TIMER)
+        .at_least("packets a minute, mended", mended, OVER_ONE_HOP * OFFERED)
         .at_most("packets a minute", broken, 0.0)
         .found(broken, format!("mended {mended:.1} packets a minute"))
 }

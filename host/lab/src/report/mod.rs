@@ -211,6 +211,7 @@ fn claims_section(page: &mut String, claims: &[Verdict]) {
     let optional = |v: Option<f64>| v.map_or_else(|| "–".to_owned(), short);
     let rows = claims.iter().map(|claim| {
         let word = match claim.outcome() {
+            _ if claim.is_failure() && !claim.expected => "out of its known range",
             Outcome::Holds => "passes",
             Outcome::DependsOnModel => "depends on the model",
             Outcome::Fails if claim.expected => "fails",
@@ -218,8 +219,8 @@ fn claims_section(page: &mut String, claims: &[Verdict]) {
             Outcome::NotTested => "not tested",
         };
         let class = match (claim.outcome(), claim.is_failure()) {
-            (Outcome::Holds, _) => "good",
             (_, true) => "bad",
+            (Outcome::Holds, _) => "good",
             (_, false) => "known",
         };
         let statement = format!(

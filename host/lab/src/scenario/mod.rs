@@ -34,7 +34,9 @@ pub use flow::{Carrier, Datagrams, File, Flow, FlowKind, Listening, Pace, Sensor
 pub use interference::{Hours, Interferer, Source};
 pub use pairs::{Pairs, RelayDeath};
 pub use prefix::Prefix;
-pub use presets::{MAC, NET, SECURITY, Tcp, base_of, csl_every, polling_every, tcplp, tinyos};
+pub use presets::{
+    MAC, NET, SECURITY, Tcp, base_of, csl_every, motes, polling_every, tcplp, tinyos,
+};
 pub use reference::reference;
 pub use topology::{Route, connected};
 pub use tunnel::Tunnel;
@@ -42,10 +44,12 @@ pub use tunnel::Tunnel;
 use crate::backoff::EitherBackoff;
 pub use crate::protocols::Routing;
 use kinglet::aodv;
+use kinglet::flash::Geometry;
 use kinglet::rpl::{Mode, Sequence};
 use kinglet::wire::sixlowpan::Context;
 use kinglet::{Polling, mac, net};
 use kinglet_peers::Stack;
+use kinglet_sim::flash::{FlashProfile, M25P80};
 pub use kinglet_sim::place::Fading;
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -268,8 +272,9 @@ impl Scenario {
     #[must_use]
     pub fn as_tinyos(self, mss: u16) -> Self {
         Scenario {
+            radio: Radio { host_cost: motes::TMOTE, ..self.radio },
             mac: tinyos::MAC,
-            backoff: EitherBackoff::EXPONENTIAL,
+            backoff: EitherBackoff::TINYOS,
             net: net::NetConfig { border: net::BorderPolicy::Shared, ..NET },
             border_queue: Some(NET.queue_limit),
             // A reading with its headers leaves seven octets of a frame: with the option it would
@@ -626,6 +631,20 @@ pub enum Flash {
     None,
     /// In ST's M25P80.
     M25p80,
+    /// In a quarter of it, for a quarter of the frames.
+    QuarterOfM25p80,
+}
+
+impl Flash {
+    /// The part, if there is one.
+    pub fn part(self) -> Option<FlashProfile> {
+        let sectors = match self {
+            Flash::None => return None,
+            Flash::M25p80 => M25P80.geometry.sectors,
+            Flash::QuarterOfM25p80 => M25P80.geometry.sectors / 4,
+        };
+        Some(FlashProfile { geometry: Geometry { sectors, ..M25P80.geometry }, ..M25P80 })
+    }
 }
 
 /// Wake-ups several times a second, as in ContikiMAC.

@@ -61,6 +61,17 @@ fn buffers_stay_within_the_budget_or_there_is_no_advice() {
 }
 
 #[test]
+fn nothing_is_chosen_with_seeds_of_results_or_of_confirmations() {
+    for (seed, range) in [(101, "report"), (1_000_000, "test")] {
+        let error = of(&format!("seed = {seed}\n{LINE}{FLOW}"), goodput(60)).expect_err(range);
+        let why =
+            format!("`seed` {seed} is a {range} seed: settings are chosen with seeds 0 to 100");
+        assert_eq!(error.to_string(), why);
+    }
+    assert!(of(&format!("seed = 100\n{LINE}{FLOW}"), goodput(60)).is_ok());
+}
+
+#[test]
 fn unmeasurable_and_unreadable_input_is_reported() {
     let error = of(LINE, goodput(60)).expect_err("no flow");
     assert_eq!(

@@ -98,8 +98,9 @@ impl Link {
     }
 
     fn apps(&mut self) {
+        let room = self.hosts[0].can_send(self.handle);
         let rest = &self.text[self.written..];
-        self.written += self.hosts[0].send(self.handle, rest);
+        self.written += self.hosts[0].send(self.handle, &rest[..rest.len().min(room)]);
         if self.closes && self.written == self.text.len() {
             self.hosts[0].close(self.handle);
         }

@@ -17,7 +17,9 @@ pub(in crate::experiment) const EXPERIMENT: Experiment = Experiment {
              receives an oven at -98 dBm or a Wi-Fi transfer at -96 dBm, as in the paper. Further \
              points: the interferer at another relay or at the last node, two and three Wi-Fi \
              transfers, the other direction, and a radio of today; an interferer on only four of \
-             the eleven channels, which stays there or moves every half minute.",
+             the eleven channels, which stays there or moves every half minute. Loss as well by a \
+             cell of 25 saturated stations (Garetto), and by three Wi-Fi transfers whose frames \
+             are 70, 50 and 30 dB above the idle level, as of stations at 1, 10 and 100 m.",
     threats: &[
         "The interferers are models of their kinds and not the paper's recordings, which are not \
          at hand: they have a busy and an idle level, so loss hardly depends on their strength \
@@ -47,6 +49,13 @@ const KINDS: [(&str, Source, f64); 2] =
 const TODAY: &str = "nrf52840";
 /// Mean levels of the sweep, dBm.
 const LEVELS: [i32; 7] = [-118, -110, -102, -98, -94, -86, -76];
+/// Stations of the paper's cell (6.1.2).
+const STATIONS: u32 = 25;
+/// Mean levels of that cell, dBm: the paper's, and up to the level of the signal.
+const OF_CELL: [i32; 6] = [-98, -86, -76, -72, -70, -68];
+/// Differences of the busy from the idle level of several stations in one recording, dB. The first
+/// is that of the single one; a tenfold distance takes 20 dB in free space.
+const APART_DB: [f64; 3] = [69.8, 49.8, 29.8];
 
 fn plan(effort: Effort) -> Vec<Point> {
     let mut points = Vec::new();
@@ -56,6 +65,17 @@ fn plan(effort: Effort) -> Vec<Point> {
             let scenario = one_hop(source, level.into());
             points.push(point(label, name, level.into(), scenario, LOSS));
         }
+    }
+    for level in OF_CELL {
+        let mut scenario = one_hop(Source::WifiSaturated, level.into());
+        for cell in &mut scenario.interference {
+            cell.stations = STATIONS;
+        }
+        points.push(point(cell_label(level), "cell", level.into(), scenario, LOSS));
+    }
+    for level in LEVELS {
+        let label = format!("loss stations dbm={level}");
+        points.push(point(label, "stations", level.into(), stations(level.into()), LOSS));
     }
     for (name, source, level) in KINDS {
         for (setting, set) in SETTINGS {
@@ -77,6 +97,20 @@ fn one_hop(source: Source, level: f64) -> Scenario {
     scenario.mac.max_frame_retries = 0;
     scenario.flows = vec![Flow::new(1.0, FlowKind::datagrams(1, 0, 17, 108))];
     heard_by(scenario, 0, &[(source, level)])
+}
+
+/// Label of the loss by a saturated cell.
+pub(crate) fn cell_label(level: i32) -> String {
+    format!("loss cell dbm={level}")
+}
+
+/// Full frames near several Wi-Fi transfers of one recording with this mean level.
+fn stations(level: f64) -> Scenario {
+    let mut scenario = one_hop(Source::WifiBursts, level);
+    let one = scenario.interference.clone();
+    let of = |range| one.iter().map(move |it| Interferer { range_db: Some(range), ..it.clone() });
+    scenario.interference = APART_DB.into_iter().flat_map(of).collect();
+    scenario
 }
 
 /// A transfer without end over a line.
@@ -142,6 +176,8 @@ fn refine(rows: &mut Rows) {
     for (label, value) in [("loss oven dbm=-98", 52.0), ("loss wifi dbm=-76", 80.0)] {
         rows.paper(label, "segment_loss", value);
     }
+    rows.paper(&cell_label(-76), "segment_loss", 80.0);
+    rows.paper("loss stations dbm=-76", "segment_loss", 80.0);
     rows.paper("oven paper", "throughput_of_frames", 2.9);
     rows.paper("oven paper", "not_heard", 3.0);
     rows.paper("oven paper", "heard_at_once", 32.0);
@@ -158,5 +194,9 @@ fn figures(result: &ExperimentResult) -> Vec<Figure> {
     };
     let title = "Loss of full frames by the strength of interference";
     let labels = (title, "mean level, dBm", "frames lost, %");
-    vec![measured(&rows, "segment_loss", labels, KINDS.map(curve))]
+    let stations = curve(("stations", Source::WifiBursts, 0.0));
+    let cell = OF_CELL.map(|level| (level.into(), cell_label(level)));
+    let cell = ("cell".to_owned(), cell.to_vec());
+    let curves = KINDS.map(curve).into_iter().chain([stations, cell]);
+    vec![measured(&rows, "segment_loss", labels, curves)]
 }

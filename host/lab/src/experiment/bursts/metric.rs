@@ -70,6 +70,8 @@ pub enum OfBursts {
     Resent,
     /// Radio time of one node during the interference, %.
     RadioDuring(u8),
+    /// Mean number of frames that wait in one node during the interference.
+    QueueDuring(u8),
     /// Power of a relay before, during or after the interference.
     Drawn(Drawn),
     /// Time or energy that a node spends on a frame.
@@ -116,6 +118,9 @@ impl OfBursts {
             OfBursts::RadioDuring(7) => ("radio_7_during", "%"),
             OfBursts::RadioDuring(9) => ("radio_9_during", "%"),
             OfBursts::RadioDuring(_) => ("radio_during", "%"),
+            OfBursts::QueueDuring(5) => ("queue_5_during", "frames"),
+            OfBursts::QueueDuring(6) => ("queue_6_during", "frames"),
+            OfBursts::QueueDuring(_) => ("queue_during", "frames"),
             OfBursts::Drawn(drawn) => drawn.name(),
             OfBursts::OfFrame(of) => of.name(),
         }
@@ -180,6 +185,7 @@ impl OfBursts {
                 | OfBursts::After
                 | OfBursts::RetransmittedDuring
                 | OfBursts::RadioDuring(_)
+                | OfBursts::QueueDuring(_)
                 | OfBursts::Drawn(_)
         )
     }
@@ -221,6 +227,13 @@ impl OfBursts {
                 When::After => (disturbed()?.1 + SETTLED_S, scenario.duration_s),
             },
         };
+        if let OfBursts::QueueDuring(node) = self {
+            let inside = run.samples.iter().filter(|it| (span.0..=span.1).contains(&it.at_s));
+            let waiting: Option<Vec<_>> =
+                inside.map(|it| it.waiting.get(usize::from(node))).collect();
+            let waiting = waiting.filter(|all| !all.is_empty())?;
+            return Some(waiting.iter().map(|n| **n as f64).sum::<f64>() / waiting.len() as f64);
+        }
         let samples = Within::new(&run.samples, span)?;
         Some(match self {
             OfBursts::FirstAlone | OfBursts::FirstConcurrent => {

@@ -37,6 +37,7 @@ pub(super) use fragments::EXPERIMENT as FRAGMENTS;
 pub(super) use idle::EXPERIMENT as IDLE;
 pub(crate) use idle::RATES as IDLE_RATES;
 pub(super) use interference::EXPERIMENT as INTERFERENCE;
+pub(crate) use interference::cell_label;
 pub(super) use length::EXPERIMENT as LENGTH;
 pub(crate) use length::{BURSTS, RATES};
 pub(super) use mechanisms::EXPERIMENT as MECHANISMS;
@@ -52,7 +53,7 @@ use super::{Metric, Point, Rows};
 use crate::chart::{Figure, Lines, Series, Style};
 use crate::scenario::{
     Datagrams, Flash, Flow, FlowKind, Fragments, HostCost, Interferer, NodeId, Overlap, Pace,
-    Propagation, RadioProfile, Scenario, Source, Wake,
+    Propagation, RadioProfile, Scenario, Source, Wake, motes,
 };
 use kinglet::time::Duration;
 
@@ -60,15 +61,11 @@ use kinglet::time::Duration;
 const SPACING_M: f64 = 8.0;
 /// A range in metres beyond the distance of any two nodes of a scenario.
 const FAR_M: f64 = 200.0;
-/// Computation of a Tmote Sky for each frame, in microseconds. The gap between two frames is 3.0 ms
-/// (5.1); copying a frame takes 1.2 ms of it, and the transceiver's turnaround 0.2 ms.
-const TMOTE_US: u32 = 1_600;
-
 /// A line of sleeping nodes as in the paper: Tmotes with flash and several channels.
 fn tmotes(hops: u32) -> Scenario {
     let mut scenario = Scenario::default().on_line(hops, SPACING_M);
     scenario.radio.profile = RadioProfile::Cc2420Contiki;
-    scenario.radio.host_cost = HostCost::Micros(TMOTE_US);
+    scenario.radio.host_cost = motes::TMOTE;
     scenario.flash = Flash::M25p80;
     asleep(scenario)
 }

@@ -1,10 +1,10 @@
 //! TCP over ten hops of sleeping nodes, before, during and after interference (Fig. 15).
 
-use super::{OfBursts, SETTINGS, point};
+use super::{OfBursts, as_paper, point};
 use crate::chart::{Figure, Lines, Series, Style};
 use crate::experiment::bursts::transports::tunnel;
 use crate::experiment::{Effort, Experiment, ExperimentResult, Metric, Point, Rows};
-use crate::scenario::{Flow, Scenario, Source};
+use crate::scenario::{Flash, Flow, Scenario, Source};
 
 pub(in crate::experiment) const EXPERIMENT: Experiment = Experiment {
     id: "bf-timeline",
@@ -14,11 +14,10 @@ pub(in crate::experiment) const EXPERIMENT: Experiment = Experiment {
                frames of five for four minutes, and which nodes pay for it?",
     method: "Ten hops, Linux's TCP at both ends with windows of 50 segments of 1208 octets, behind \
              the last node a serial line of 115.2 kb/s. The sixth node hears two Wi-Fi transfers \
-             from 60 to 300 of 500 s. With the paper's settings and ours, up and down, and with \
-             the interferers at other nodes.",
+             from 60 to 300 of 500 s. With the paper's settings and its queue of 64 frames, with \
+             ours and 256 frames, up and down, and with the interferers at other nodes.",
     threats: &[
         "Linux's TCP is the lab's model of it (IW10, CUBIC), and not the kernel.",
-        "The queue has 256 frames; the paper reduced its own to 64 for this figure.",
         "The serial line takes time at the receiver's end only. At the sender's end the computer \
          waits while its mote has no room.",
     ],
@@ -38,17 +37,23 @@ const METRICS: &[Metric] = &[
     Metric::OfBursts(OfBursts::RadioDuring(6)),
     Metric::OfBursts(OfBursts::RadioDuring(7)),
     Metric::OfBursts(OfBursts::RadioDuring(9)),
+    Metric::OfBursts(OfBursts::QueueDuring(5)),
+    Metric::OfBursts(OfBursts::QueueDuring(6)),
 ];
 
 fn plan(_: Effort) -> Vec<Point> {
-    let mut points = Vec::new();
-    for (setting, set) in SETTINGS {
-        points.push(point(setting.to_owned(), setting, 0.0, set(disturbed(6)), METRICS));
-    }
-    let beside = [("down", down(disturbed(6))), ("at=3", disturbed(3)), ("at=8", disturbed(8))];
+    let short = |scenario| Scenario { flash: Flash::QuarterOfM25p80, ..scenario };
+    let both = [("paper", short(as_paper(disturbed(6)))), ("ours", disturbed(6))];
+    let points = both.map(|(name, scenario)| point(name.to_owned(), name, 0.0, scenario, METRICS));
+    let beside = [
+        ("paper queue=256", as_paper(disturbed(6))),
+        ("ours queue=64", short(disturbed(6))),
+        ("down", down(disturbed(6))),
+        ("at=3", disturbed(3)),
+        ("at=8", disturbed(8)),
+    ];
     let named = beside.map(|(label, scenario)| (label.to_owned(), scenario));
-    points.extend(super::beside(named, METRICS));
-    points
+    points.into_iter().chain(super::beside(named, METRICS)).collect()
 }
 
 /// The tunnel with two Wi-Fi transfers in range of one node for some time.
@@ -79,6 +84,8 @@ fn refine(rows: &mut Rows) {
     rows.paper("paper", "retransmitted", 8.0);
     rows.paper("paper", "radio_6_during", 21.0);
     rows.paper("paper", "radio_3_during", 4.0);
+    rows.paper("paper", "queue_5_during", 64.0);
+    rows.paper("paper", "queue_6_during", 0.0);
 }
 
 /// Course of the first seed's run of each setting.

@@ -6,7 +6,7 @@ use crate::apps::udp::UdpSink;
 use crate::build::{Ends, Network, app_at, network};
 use crate::chart::Figure;
 use crate::experiment::{Effort, Experiment, ExperimentResult, Metric, OfTree, Point, Rows};
-use crate::scenario::{Building, Flow, FlowKind, NodeId, Routing, Rpl, Scenario};
+use crate::scenario::{Building, Flow, FlowKind, NodeId, Routing, Rpl, Scenario, motes};
 use kinglet::net::Discard;
 use kinglet::rpl::Mode;
 use kinglet::time::{Duration, Instant};
@@ -104,6 +104,7 @@ fn plan(effort: Effort) -> Vec<Point> {
 /// Datagrams between the border router and all other nodes, in both directions.
 fn scenario(effort: Effort, building: Building, mode: Mode) -> Scenario {
     let mut scenario = Scenario::building(building, 1).as_kinglet();
+    scenario.radio.host_cost = motes::TMOTE;
     scenario.name = format!("a tree of thirty, {} hops", building.hops());
     scenario.routing = Routing::Rpl;
     scenario.rpl = Rpl { mode, ..scenario.rpl };

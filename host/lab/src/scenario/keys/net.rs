@@ -67,8 +67,12 @@ pub(in crate::scenario) const NET: &[Key<Scenario>] = &[
     ),
     Key::<Scenario>::new(
         "flash",
-        choice!(flash; "none" => Flash::None, "m25p80" => Flash::M25p80),
-        "memory of a long queue: RAM, or a serial flash of routers",
+        choice!(flash;
+            "none" => Flash::None,
+            "m25p80" => Flash::M25p80,
+            "m25p80-quarter" => Flash::QuarterOfM25p80),
+        "memory of a long queue: RAM, a serial flash of routers, or a quarter of it with a queue \
+         of 64 frames",
     )
     .needs("fragments"),
     Key::<Scenario>::new(
