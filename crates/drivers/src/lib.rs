@@ -68,3 +68,7 @@ pub use rules::{Rule, Violation};
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;
+
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/book/src/porting.md")]
+struct PortingARadio;

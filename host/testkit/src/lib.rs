@@ -19,7 +19,3 @@ pub mod socket;
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;
-
-#[cfg(doctest)]
-#[doc = include_str!("../../../docs/book/src/porting.md")]
-struct PortingARadio;
