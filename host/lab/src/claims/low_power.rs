@@ -8,9 +8,6 @@ use super::{Finding, Table, Test, requests};
 pub(super) fn test_of(id: &str) -> Option<Test> {
     Some(match id {
         "kinglet.bulk-asleep" => bulk_asleep,
-        "tcplp.sec8.red-fairness" => red_fairness,
-        "kinglet.fairness" => saturation,
-        "kinglet.fairness-of-pairs" => pairs,
         "tcplp.fig10a.reliability-loss" => loss_reliability,
         "tcplp.fig10b.retransmissions" => retransmissions,
         "tcplp.fig10c.radio-dc" => loss_radio,
@@ -60,52 +57,6 @@ fn bulk_asleep(t: &Table<'_>) -> Option<Finding> {
         .at_least("least goodput", goodput.0, 0.95)
         .at_most("most radio time of an octet", radio.0, 1.0)
         .found(goodput.0 * 100.0, compared)
-}
-
-fn red_fairness(t: &Table<'_>) -> Option<Finding> {
-    let at = |queue: &str, place: &str| t.mean(&format!("queue={queue} {place}"), "fairness");
-    let office = (at("tail-drop", "d_ms=40")?, at("red-ecn", "d_ms=40")?);
-    let relay = "relay=one packets=10";
-    let one = (at("tail-drop", relay)?, at("red-ecn", relay)?);
-    let compared = format!(
-        "Jain's index with tail drop and with RED and ECN: office {:.1}, {:.1}; one relay {:.1}, \
-         {:.1} %",
-        office.0, office.1, one.0, one.1
-    );
-    // A visible gain is at least a tenth of the distance to full fairness.
-    let better = |(tail, red): (f64, f64)| red - tail > (100.0 - tail) * 0.1;
-    Bounds::default()
-        .is(better(office) || better(one), "RED repairs a tenth of what lacks")
-        .found(office.1, compared)
-}
-
-/// The paper's system at saturation, and Kinglet's settings.
-const SATURATED: [&str; 2] = ["queue=red-ecn d_ms=40", "kinglet"];
-
-fn saturation(t: &Table<'_>) -> Option<Finding> {
-    let [paper, own] = SATURATED.map(|label| t.mean(label, "fairness"));
-    let [slow, own_slow] = SATURATED.map(|label| t.mean(label, "goodput_q1"));
-    let (paper, own, slow, own_slow) = (paper?, own?, slow?, own_slow?);
-    let compared = format!(
-        "four sensors three and five hops away; the paper's settings {paper:.1} %; lower quartile \
-         {own_slow:.2} and {slow:.2} kb/s"
-    );
-    Bounds::default()
-        .at_least("index", own, 95.0)
-        .at_least("lower quartile", own_slow, slow)
-        .found(own, compared)
-}
-
-/// Jain's index of two flows of which one has twice as much as the other, %: 3² / (2 · (1² + 2²)).
-const ONE_HAS_TWICE: f64 = 90.0;
-
-fn pairs(t: &Table<'_>) -> Option<Finding> {
-    let [paper, own] = SATURATED.map(|label| t.mean(label, "fairness_of_pairs"));
-    let (paper, own) = (paper?, own?);
-    Bounds::default()
-        .at_least("index", own, ONE_HAS_TWICE)
-        .at_least("index", own, paper)
-        .found(own, format!("within pairs of neighbours; with the paper's settings {paper:.1}"))
 }
 
 const RADIO: &str = "radio_duty_cycle";

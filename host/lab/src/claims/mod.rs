@@ -9,7 +9,6 @@ mod context;
 mod crossings;
 mod design;
 mod duty_cycles;
-mod equations;
 mod formulas;
 mod known;
 mod low_power;

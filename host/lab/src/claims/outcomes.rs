@@ -247,32 +247,6 @@ fn hops_of_the_paper() {
 }
 
 #[test]
-fn models_of_goodput() {
-    let all = |value: f64| [0, 10, 20, 40, 100].map(|d| (d, value));
-    let mut found = Found::of("tcplp-model")
-        .everywhere("d_ms", "error_eq1", &all(10.0))
-        .everywhere("d_ms", "error_eq1_time_in_buffer", &all(5.0))
-        .everywhere("d_ms", "error_eq2", &[(0, 80.0), (10, 90.0)])
-        .everywhere("d_ms", "eq4_l", &[(0, 4.0), (10, 2.0)])
-        .everywhere("d_ms", "segment_loss", &[(0, 28.0), (10, 6.0)]);
-    for host in Host::ALL {
-        for hops in ["", " hops=1"] {
-            let suffix = format!("{hops}{}", host.suffix());
-            found = found.over("d_ms", &suffix, "error_eq1", &all(10.0));
-        }
-    }
-    found.holds("tcplp.eq1.fit");
-    found.but("tcplp.eq1.fit", "d_ms=20 hops=1", "error_eq1", 60.0, "over one hop");
-    found.depends("tcplp.eq1.fit", "d_ms=100", "error_eq1", 21.0);
-    // Only points with losses count: Equation 2 is undefined for the others.
-    found.holds("tcplp.eq2.mismatch");
-    found.depends("tcplp.eq2.mismatch", "d_ms=0", "error_eq2", -60.0);
-    // Only the point with the paper's loss counts; elsewhere l is arbitrary.
-    found.holds("tcplp.eq4.generalised");
-    found.depends("tcplp.eq4.generalised", "d_ms=10", "eq4_l", 3.5);
-}
-
-#[test]
 fn protocols_on_a_leaf() {
     let losses = [0, 3, 6, 9, 12, 15, 18, 21];
     let at = |found: Found, (protocol, share): (&str, f64)| {

@@ -2,8 +2,8 @@
 //! results.
 
 use super::{
-    Test, air, bursts, crossings, design, duty_cycles, equations, low_power, multi_hop, one_hop,
-    over_rpl, timing,
+    Test, air, bursts, crossings, design, duty_cycles, low_power, multi_hop, one_hop, over_rpl,
+    timing,
 };
 
 /// Test of the claim with this id.
@@ -23,9 +23,6 @@ pub(super) fn test_of(id: &str) -> Option<Test> {
         "tcplp.sec7.2.hops" => multi_hop::hops,
         "tcplp.sec7.2.window-invariance" => multi_hop::window_invariance,
         "tcplp.sec7.3.robust" => multi_hop::robust,
-        "tcplp.eq1.fit" => equations::equation_1,
-        "tcplp.eq2.mismatch" => equations::equation_2,
-        "tcplp.eq4.generalised" => equations::equation_4,
         "kinglet.one-hop-share" => one_hop::one_hop_share,
         "kinglet.bound-formula" => one_hop::bound_formula,
         "kinglet.hops-share" => multi_hop::hops_share,

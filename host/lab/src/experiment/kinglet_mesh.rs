@@ -1,10 +1,10 @@
 //! Batches, the 24-hour run and fairness in a mesh whose nodes discover their routes.
 
 use super::sense::{COAP, Settings, TCP, bars, metrics, office, seconds};
-use super::tcplp_red::event;
 use super::{Effort, Experiment, ExperimentResult, Metric, Point, Rows};
 use crate::chart::Figure;
-use crate::scenario::{Carrier, Routing, Scenario};
+use crate::scenario::{Carrier, Flow, FlowKind, Mss, NodeId, Routing, Scenario, Sensor};
+use kinglet::net::{QueueDiscipline, Red};
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "kinglet-mesh",
@@ -34,6 +34,9 @@ const HOURS: [(&str, f64); 2] = [("night", 2.0), ("work", 11.0)];
 const PERIOD_MS: u32 = 55;
 const FAIRNESS: &[Metric] =
     &[Metric::Fairness, Metric::FairnessOfPairs, Metric::Median, Metric::LowerQuartile];
+
+/// Leaves: nodes 12 to 15 of the paper.
+const LEAVES: core::ops::Range<NodeId> = 11..15;
 
 fn plan(effort: Effort) -> Vec<Point> {
     let mut points = Vec::new();
@@ -72,6 +75,26 @@ fn plan(effort: Effort) -> Vec<Point> {
         add("saturated kinglet tcp", "saturated", paper.as_kinglet(), FAIRNESS);
     }
     points
+}
+
+/// All leaves of the office send a reading to the host every `period_ms`.
+fn event(effort: Effort, carrier: Carrier, period_ms: u32) -> Scenario {
+    let mut scenario = Scenario::office().as_tcplp();
+    // The first interval of 40 s and four more; two more in a quick run.
+    scenario.duration_s = match effort {
+        Effort::Quick => 120.0,
+        Effort::Full => 200.0,
+    };
+    scenario.net.queue = QueueDiscipline::Red(Red::DEFAULT);
+    scenario.tcp.mss = Mss::Frames(3);
+    scenario.tcp.connection.ecn = true;
+    let to = scenario.host();
+    let kind = |from| {
+        let sensor = Sensor { period_ms, batch: 1, ..Sensor::new(from, to, carrier) };
+        FlowKind::Anemometer(sensor)
+    };
+    scenario.flows = LEAVES.map(|leaf| Flow::new(1.0, kind(leaf))).collect();
+    scenario
 }
 
 /// Cost or gain of the mesh compared with the control.

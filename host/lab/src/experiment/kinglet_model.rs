@@ -1,7 +1,7 @@
 //! App. C's open question: goodput of a sleepy sender, predicted from its path's goodput while
 //! always on.
 
-use super::tcplp_model::equation_1;
+use super::tcplp_retry_delay::equation_1;
 use super::{Effort, Experiment, ExperimentResult, Metric, Point, Rows, line_scenario};
 use crate::chart::{Figure, curves, overlay};
 use crate::layout::{Format, Frame, mac_header};

@@ -40,9 +40,7 @@ mod tcplp_hops;
 mod tcplp_latency;
 mod tcplp_loss;
 mod tcplp_memory;
-mod tcplp_model;
 mod tcplp_outages;
-mod tcplp_red;
 mod tcplp_response_size;
 mod tcplp_retry_delay;
 mod tcplp_stacks;
@@ -258,10 +256,8 @@ static IN_RUST: &[Experiment] = &[
     tcplp_stacks::EXPERIMENT,
     tcplp_retry_delay::EXPERIMENT,
     tcplp_hops::EXPERIMENT,
-    tcplp_model::EXPERIMENT,
     tcplp_loss::EXPERIMENT,
     tcplp_day::EXPERIMENT,
-    tcplp_red::EXPERIMENT,
     tcplp_latency::EXPERIMENT,
     tcplp_response_size::EXPERIMENT,
     kinglet_sleep::EXPERIMENT,

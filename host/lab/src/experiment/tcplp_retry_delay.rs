@@ -1,7 +1,6 @@
 //! Fig. 5: random delay between link retries as a remedy for hidden terminals.
 
 use super::models::{self, Model};
-use super::tcplp_model::equation_1;
 use super::{Effort, Experiment, ExperimentResult, Host, Metric, Point, Rows, line_scenario};
 use crate::chart::{Figure, Timeline, curves, overlay};
 use crate::layout::one_hop_bound;
@@ -74,6 +73,12 @@ const WINDOWS: [u16; 2] = [4, 48];
 const LOSSES: [f64; 2] = [0.0, 0.06];
 /// Delay of the wire in each direction; with it 48 segments of one frame do not fill one hop.
 const WIRE_MS: u32 = 250;
+
+/// Goodput by Equation 1 in kb/s, from `mss` in octets, `rtt_ms`, loss probability `p` and window
+/// `w` in segments: two productive round trips are lost per loss.
+pub(super) fn equation_1(mss: f64, rtt_ms: f64, p: f64, w: f64) -> f64 {
+    mss * 8.0 / rtt_ms / (1.0 / w + 2.0 * p)
+}
 
 /// Curves over all d: series, hops, label suffix, model, host cost.
 fn curves_over_d() -> Vec<(&'static str, u32, String, Model, Host)> {

@@ -27,6 +27,9 @@ pub(super) struct File {
     /// Bounds of measured columns.
     #[serde(default)]
     pub(super) bound: Vec<BoundOf>,
+    /// Computed rows that belong to no point.
+    #[serde(default)]
+    pub(super) row: Vec<Alone>,
     /// Computed columns.
     #[serde(default)]
     pub(super) computed: Vec<Computed>,
@@ -101,6 +104,20 @@ pub(super) struct ComputedColumn {
     pub(super) name: Text,
     pub(super) unit: String,
     pub(super) value: Spanned<Number>,
+    /// Points that have it, of those of the group.
+    pub(super) when: Option<Text>,
+    /// The paper's figure, the same for all points.
+    pub(super) paper: Option<f64>,
+}
+
+/// A row that belongs to no point.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Alone {
+    pub(super) name: String,
+    pub(super) curve: String,
+    pub(super) x: f64,
+    pub(super) columns: Vec<ComputedColumn>,
 }
 
 /// The paper's figure of a column at one point.
@@ -126,6 +143,8 @@ pub(super) struct Drawing {
     pub(super) bars: Option<Spanned<Parts>>,
     /// One figure for each point: its congestion window, or the radios' activity.
     pub(super) each: Option<Each>,
+    /// Curves of another column, drawn as a model.
+    pub(super) overlay: Option<Overlay>,
     /// Label of the abscissa of curves.
     #[serde(default)]
     pub(super) x: String,
@@ -153,6 +172,14 @@ pub(super) enum Parts {
 pub(super) enum Each {
     CongestionWindow,
     RadioActivity,
+}
+
+/// A column that is drawn over curves.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Overlay {
+    pub(super) column: Text,
+    pub(super) name: String,
 }
 
 /// A mark in a figure with bars.

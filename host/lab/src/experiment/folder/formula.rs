@@ -30,6 +30,11 @@ pub(super) fn environment() -> Environment<'static> {
     environment.add_filter("place", |values: Vec<f64>, value: f64| {
         values.iter().position(|it| *it == value)
     });
+    environment.add_filter("nearest", |values: Vec<f64>, to: f64| {
+        let far = |place: &usize| (values[*place] - to).abs();
+        (0..values.len()).min_by(|a, b| far(a).total_cmp(&far(b)))
+    });
+    environment.add_filter("sqrt", f64::sqrt);
     environment.add_filter("ceil", |value: f64| value.ceil() as i64);
     environment.add_filter("title", |model: &str| model_of(model).map(Model::name));
     environment.add_filter("suffix", |model: &str| model_of(model).map(Model::suffix));
@@ -179,8 +184,8 @@ impl Scope {
             let of = move |column: &str, at: Kwargs| find.all(column, &at, part);
             names.insert(name.to_owned(), Value::from_function(of));
         }
-        let known = move |column: &str, at: Kwargs| find.known(column, &at);
-        names.insert("known".to_owned(), Value::from_function(known));
+        let values = move |column: &str, at: Kwargs| find.values(column, &at);
+        names.insert("values".to_owned(), Value::from_function(values));
         Scope { names, missing }
     }
 
@@ -245,10 +250,10 @@ impl Scope {
     }
 }
 
-/// One point, or a list of them.
+/// One point, or a list of them by the values of a field.
 enum Points {
     One(Values),
-    List(Vec<Values>),
+    List(String, Vec<Values>),
 }
 
 /// Finds rows.
@@ -264,22 +269,22 @@ impl Find {
     fn all(&self, column: &str, at: &Kwargs, part: Part) -> Result<Value, Error> {
         match self.points(at)? {
             Points::One(at) => Ok(Value::from(self.one(column, &at, part)?)),
-            Points::List(points) => {
+            Points::List(_, points) => {
                 let each = points.iter().map(|at| self.one(column, at, part));
                 Ok(Value::from(each.collect::<Result<Vec<f64>, Error>>()?))
             }
         }
     }
 
-    /// The means of those points of a list that were measured.
-    fn known(&self, column: &str, at: &Kwargs) -> Result<Value, Error> {
-        let points = match self.points(at)? {
-            Points::One(at) => vec![at],
-            Points::List(points) => points,
+    /// The values of a field, given as a list, at which a column has a value.
+    fn values(&self, column: &str, at: &Kwargs) -> Result<Value, Error> {
+        let Points::List(field, points) = self.points(at)? else {
+            return Err(invalid("give a list of values of one field".to_owned()));
         };
         let missing = self.missing.load(Ordering::Relaxed);
-        let each = points.iter().map(|at| self.one(column, at, |row| Some(row.mean)));
-        let known: Vec<f64> = each.filter_map(Result::ok).collect();
+        let is_known = |at: &&Values| self.one(column, at, |row| Some(row.mean)).is_ok();
+        let known = points.iter().filter(is_known).map(|at| at[&field].clone());
+        let known: Vec<Value> = known.collect();
         // Without any of them there is nothing to judge.
         self.missing.store(missing || known.is_empty(), Ordering::Relaxed);
         match known.is_empty() {
@@ -308,12 +313,12 @@ impl Find {
         }
         let Some((field, values)) = list else { return Ok(Points::One(here)) };
         let with = |value| {
-            here.iter()
-                .map(|(name, it)| (name.clone(), it.clone()))
-                .chain([(field.clone(), value)])
-                .collect()
+            let mut at = here.clone();
+            at.insert(field.clone(), value);
+            at
         };
-        Ok(Points::List(values.into_iter().map(with).collect()))
+        let points = values.into_iter().map(with).collect();
+        Ok(Points::List(field.clone(), points))
     }
 
     fn one(&self, column: &str, at: &Values, part: Part) -> Result<f64, Error> {

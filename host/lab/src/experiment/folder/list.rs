@@ -51,8 +51,10 @@ folders! {
     "tcplp-cwnd"
     "tcplp-deaf"
     "tcplp-flows"
+    "tcplp-model"
     "tcplp-mss"
     "tcplp-queue"
+    "tcplp-red"
     "tcplp-selfclock"
     "tcplp-timeouts"
 }

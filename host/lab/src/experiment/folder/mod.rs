@@ -52,7 +52,7 @@ pub(crate) struct Definition {
 /// Column that every transfer has.
 const ALWAYS: &str = "retransmissions_per_loss";
 /// Functions of expressions that take a column as their first argument.
-const OF_COLUMN: [&str; 3] = ["ci95", "bound", "known"];
+const OF_COLUMN: [&str; 3] = ["ci95", "bound", "values"];
 
 /// Texts of the files of a folder.
 #[derive(Clone, Copy)]

@@ -2,12 +2,12 @@
 //! figures.
 
 use super::error::{Place, hint};
-use super::file::{Drawing, Each, Number, Parts, Text};
+use super::file::{Drawing, Each, Number, Overlay, Parts, Text};
 use super::formula::{Absent, Known, Scope};
 use super::point::{Planned, Values};
 use super::points::Points;
 use super::{Definition, ExperimentResult, Point, Rows};
-use crate::chart::{Bars, Cwnd, Figure, Timeline, curves};
+use crate::chart::{Bars, Cwnd, Figure, Timeline, curves, overlay};
 use crate::experiment::DEFAULTS;
 use crate::row::Row;
 use crate::run::RunResult;
@@ -30,9 +30,11 @@ pub(super) fn check(definition: &Definition, known: &Known<'_>) -> Result<(), Sc
     }
     for computed in &file.computed {
         condition(&computed.when)?;
-        for column in &computed.columns {
-            number(definition, known, "value", &column.value)?;
-        }
+    }
+    let alone = file.row.iter().flat_map(|row| &row.columns);
+    for column in file.computed.iter().flat_map(|it| &it.columns).chain(alone) {
+        condition(&column.when)?;
+        number(definition, known, "value", &column.value)?;
     }
     for published in &file.paper {
         let place = Place::of(source, "column", &published.column);
@@ -41,6 +43,9 @@ pub(super) fn check(definition: &Definition, known: &Known<'_>) -> Result<(), Sc
     }
     for drawing in &file.figure {
         condition(&drawing.when)?;
+        if let Some(Overlay { column: name, .. }) = &drawing.overlay {
+            column(definition, Place::of(source, "overlay", name), name.get_ref())?;
+        }
         let place = Place::of(source, "title", &drawing.title);
         match (&drawing.curves, &drawing.bars, drawing.each) {
             (Some(name), None, None) => {
@@ -142,13 +147,27 @@ pub(super) fn refine(definition: &Definition, rows: &mut Rows) {
             rows.all.iter_mut().filter(is_it).for_each(|row| row.bound = value);
         }
     }
+    for row in &definition.file.row {
+        let curve: &'static str = Box::leak(row.curve.clone().into_boxed_str());
+        for column in &row.columns {
+            let Ok(value) = column.value.get_ref().value(&Scope::of_fields(&Values::new())) else {
+                continue;
+            };
+            let metric = (column.name.get_ref().as_str(), column.unit.as_str());
+            rows.compute(&row.name, curve, row.x, metric, value).paper = column.paper;
+        }
+    }
     for computed in &definition.file.computed {
         for point in definition.at(computed.when.as_ref()) {
             for column in &computed.columns {
                 let scope = definition.scope(&rows.all, point);
+                let condition = column.when.as_ref().map(|when| scope.is(when.get_ref()));
+                if condition.is_some_and(|met| met != Ok(true)) {
+                    continue;
+                }
                 let Ok(value) = column.value.get_ref().value(&scope) else { continue };
                 let metric = (column.name.get_ref().as_str(), column.unit.as_str());
-                rows.compute(&point.name, point.curve, point.x, metric, value);
+                rows.compute(&point.name, point.curve, point.x, metric, value).paper = column.paper;
             }
         }
     }
@@ -181,7 +200,14 @@ fn draw(definition: &Definition, drawing: &Drawing, result: &ExperimentResult) -
     let shown = |row: &&Row| drawing.when.is_none() || is_chosen(row) || is_beside(row);
     let rows: Vec<Row> = result.rows.iter().filter(shown).cloned().collect();
     let figure = match (&drawing.curves, &drawing.bars) {
-        (Some(column), _) => curves(&rows, column.get_ref(), title, &drawing.x),
+        (Some(column), _) => {
+            let mut figure = curves(&rows, column.get_ref(), title, &drawing.x);
+            if let (Some(figure), Some(Overlay { column, name })) = (&mut figure, &drawing.overlay)
+            {
+                overlay(figure, &rows, column.get_ref(), name);
+            }
+            figure
+        }
         (None, Some(parts)) => bars(drawing, &rows, &parts.get_ref().all()),
         (None, None) => None,
     };
