@@ -290,8 +290,8 @@ fn timeout_etx(t: &Table<'_>) -> Option<Finding> {
 }
 
 /// Segments of a connection that ends after six transmissions: these, each of one record, which is
-/// all that BLIP's buffer holds, the SYN, and the acknowledgement of the SYN-ACK. The end of the run
-/// may cut off up to six of the last connection.
+/// all that BLIP's buffer holds, the SYN, and the acknowledgement of the SYN-ACK. The end of the
+/// run may cut off up to six of the last connection.
 const SIX: (f64, f64) = (7.0, 8.0);
 
 fn six_transmissions(t: &Table<'_>) -> Option<Finding> {

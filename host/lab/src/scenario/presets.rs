@@ -116,12 +116,13 @@ pub mod tcplp {
     };
 }
 
-/// CPU time of the motes of the papers. Each experiment of a paper takes that of its mote from here.
+/// CPU time of the motes of the papers. Each experiment of a paper takes that of its mote from
+/// here.
 ///
 /// | mote | papers | CPU time |
 /// |---|---|---|
-/// | Tmote Sky, TelosB (MSP430, CC2420) | burst forwarding, TCP over RPL, design criteria | [`TMOTE`] |
-/// | Hamilton (SAM R21 with AT86RF233) | TCPlp | counted instructions: [`HostCost::Measured`] |
+/// | Tmote Sky, TelosB | bursts, TCP over RPL, design criteria | [`TMOTE`](motes::TMOTE) |
+/// | Hamilton | TCPlp | counted instructions, [`HostCost::Measured`](super::HostCost) |
 pub mod motes {
     use crate::scenario::HostCost;
 

@@ -1,5 +1,5 @@
-//! BLIP (TinyOS 2.1.2, `support/sdk/c/blip/libtcp/tcplib.c`, `tos/lib/net/blip/TcpP.nc`): a timer of
-//! half a second sends and retransmits the whole buffer.
+//! BLIP (TinyOS 2.1.2, `support/sdk/c/blip/libtcp/tcplib.c`, `tos/lib/net/blip/TcpP.nc`): a timer
+//! of half a second sends and retransmits the whole buffer.
 //!
 //! Each accepted write sets that timer to one tick (`tcplib_send`). A write that comes while older
 //! octets are unacknowledged therefore retransmits them together with the new ones.

@@ -120,8 +120,8 @@ const THREATS: [&str; 5] = [
      links are drawn by the seed from TOSSIM's model of a cluttered corridor, with an asymmetry \
      and a slow fading; fitted_loss_db = 10 is chosen so that routes have up to six hops, and the \
      fading of 1.5 dB over half a minute is assumed (host/lab/src/scenario/ceiling.rs).",
-    "The CPU's time for a frame is that of the same mote with burst forwarding, 1.6 ms; TinyOS's own \
-     was not published.",
+    "The CPU's time for a frame is that of the same mote with burst forwarding, 1.6 ms; TinyOS's \
+     own was not published.",
     "A segment is what one frame holds with IPv6 and TCP headers compressed as RFC 6282 does: 87 \
      octets, where the paper's transfer of 44 kB takes 470 frames of about 94.",
     "The paper does not say when its TCP gives up: here after eight repetitions of a segment, as \

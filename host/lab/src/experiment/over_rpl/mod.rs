@@ -85,8 +85,8 @@ const THREATS: [&str; 4] = [
     "RPL is Kinglet's, in storing mode with MRHOF, and not TinyRPL: its trickle timer suppresses, \
      its DAOs are acknowledged, and its hysteresis is 1.5 and not 0.5 transmissions. The paper's \
      packets carry no RPL option here, because a reading would then take two frames.",
-    "The CPU's time for a frame is that of the same mote with burst forwarding, 1.6 ms; TinyOS's own \
-     was not published.",
+    "The CPU's time for a frame is that of the same mote with burst forwarding, 1.6 ms; TinyOS's \
+     own was not published.",
     "Between repetitions there is a random time with the mean of BLIP's fixed 103 ms.",
 ];
 
