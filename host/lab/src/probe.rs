@@ -187,7 +187,9 @@ impl Probe {
                     let mut buf = [0; 2048];
                     let _ = tcp.recv(socket, &mut buf);
                     if writes {
-                        let _ = tcp.send(socket, &buf);
+                        // BLIP refuses what does not fit as a whole.
+                        let room = tcp.can_send(socket).min(buf.len());
+                        let _ = tcp.send(socket, &buf[..room]);
                     }
                 });
             }

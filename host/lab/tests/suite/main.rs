@@ -7,6 +7,7 @@ mod apps;
 mod asleep;
 mod attacked;
 mod captures;
+mod claims;
 mod coap;
 mod discovery;
 mod features;

@@ -84,8 +84,6 @@ fn refine(rows: &mut Rows) {
     rows.paper("paper", "retransmitted", 8.0);
     rows.paper("paper", "radio_6_during", 21.0);
     rows.paper("paper", "radio_3_during", 4.0);
-    rows.paper("paper", "queue_5_during", 64.0);
-    rows.paper("paper", "queue_6_during", 0.0);
 }
 
 /// Course of the first seed's run of each setting.

@@ -6,7 +6,6 @@ use crate::backoff::EitherBackoff;
 use crate::chart::{Figure, curves};
 use crate::experiment::{Effort, Experiment, ExperimentResult, Metric, Point, Rows};
 use crate::scenario::{Overlap, Pairs, Scenario};
-use kinglet::aodv;
 
 pub(in crate::experiment) const DEFAULTS: Experiment = Experiment {
     id: "design-defaults",
@@ -16,7 +15,7 @@ pub(in crate::experiment) const DEFAULTS: Experiment = Experiment {
     method: "44 kB between random pairs of the grid, on static and on live routes: with the \
              paper's defaults (Table I), with the best of 48 of its settings on three models of \
              overlapping frames, and with all defaults of Kinglet, whose frames are encrypted. \
-             Kinglet's other routing metric as well. With all three models.",
+             With all three models.",
     threats: &THREATS,
     main: "live kinglet",
     plan: defaults_plan,
@@ -88,11 +87,6 @@ fn kinglet(effort: Effort, routes: RouteKind) -> Scenario {
     }
 }
 
-/// The same with the routing metric that is not the default.
-fn by_hop_count(effort: Effort, routes: RouteKind) -> Scenario {
-    Scenario { aodv_metric: aodv::Metric::HopCount, ..kinglet(effort, routes) }
-}
-
 fn cases(effort: Effort, routes: RouteKind) -> [(&'static str, Scenario); 3] {
     [
         ("paper", scenario(effort, Settings::TABLE_1, routes)),
@@ -108,9 +102,7 @@ fn defaults_plan(effort: Effort) -> Vec<Point> {
             .into_iter()
             .enumerate()
     {
-        let other = (routes == RouteKind::Live)
-            .then(|| ("kinglet hop-count", by_hop_count(effort, routes)));
-        for (case, scenario) in cases(effort, routes).into_iter().chain(other) {
+        for (case, scenario) in cases(effort, routes) {
             for overlap in [Overlap::SinrBer, Overlap::Strict, Overlap::Capture] {
                 let label = match overlap {
                     Overlap::SinrBer => format!("{name} {case}"),
