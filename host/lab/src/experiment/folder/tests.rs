@@ -256,3 +256,68 @@ fn the_text_stands_in_the_readme() {
     assert!(experiment.method.starts_with("Bulk transfer over one hop"));
     assert!(experiment.threats[1].starts_with("Added loss is independent"));
 }
+
+/// Figures of an experiment each of whose points has the value 1 of a column, and its main point
+/// with all defaults as well.
+fn drawn(id: &'static str, column: &str) -> Vec<Figure> {
+    let (experiment, definition) = (find(id).expect("listed"), definition(id).expect("no error"));
+    let mut rows = Rows::default();
+    for point in definition.planned(Effort::Quick) {
+        rows.compute(&point.name, point.curve, point.x, (column, ""), 1.0);
+    }
+    rows.compute("defaults", super::super::DEFAULTS, 1.0, (column, ""), 1.0);
+    let run = |point: Point| (point, crate::run::RunResult::default());
+    let samples = (experiment.plan)(Effort::Quick).into_iter().map(run).collect();
+    (experiment.figures)(&ExperimentResult { id, rows: rows.all, samples, seeds: 1 })
+}
+
+#[test]
+fn a_figure_has_the_chosen_points() {
+    let names = |figure: &Figure| match figure {
+        Figure::Lines(lines) => lines.series.iter().map(|series| series.name.clone()).collect(),
+        Figure::Bars(bars) => bars.bars.iter().map(|(name, _)| name.clone()).collect::<Vec<_>>(),
+        other => vec![other.title().to_owned()],
+    };
+    let polling = ["fixed", "adaptive", "adaptive, Kinglet's TCP", "predictive"];
+    let shown: Vec<&str> = polling.into_iter().chain(["beside the plan"]).collect();
+    assert_eq!(names(&drawn("tcplp-selfclock", "goodput")[0]), shown);
+    let modes =
+        ["software, d = 0", "hardware, d = 0", "software, d = 40 ms", "hardware, d = 40 ms"];
+    assert_eq!(names(&drawn("tcplp-deaf", "goodput")[0]), modes);
+    let bars = drawn("tcplp-timeouts", "timeouts_repair");
+    assert_eq!(names(&bars[0]), [0, 10, 20, 40, 60, 100].map(|d| format!("d_ms={d}")));
+    let Figure::Bars(bars) = &bars[0] else { panic!("bars") };
+    assert_eq!(
+        (bars.parts.len(), bars.bars[0].1.as_slice()),
+        (5, [0.0, 1.0, 0.0, 0.0, 0.0].as_slice())
+    );
+    let windows = drawn("tcplp-cwnd", "timeouts");
+    let titles = windows.iter().map(Figure::title).collect::<Vec<_>>();
+    let window = ["Congestion window, d = 0 ms", "Congestion window, d = 40 ms"];
+    assert_eq!(titles, [window[0], window[1], "Timeouts"]);
+    let models = drawn("tcplp-model", "goodput_eq1");
+    assert!(models.is_empty(), "an overlay alone is no figure");
+}
+
+#[test]
+fn an_absent_column_and_an_unknown_one_are_told_apart() {
+    let definition = definition("tcplp-mss").expect("it has no error");
+    let main = definition.main().expect("checked");
+    let of = |text: &str| definition.scope(&[], main).number(text);
+    assert_eq!(of("goodput()"), Err(Absent::Missing));
+    assert_eq!(of("goodput(frames=[1, 2])[0]"), Err(Absent::Missing));
+    assert_eq!(of("goodput(frames=values('goodput', frames=[1, 2]))[0]"), Err(Absent::Missing));
+    for (text, message) in [
+        ("goodput(frame=1)", "no field `frame`; did you mean `frames`?"),
+        ("bound('godput')", "no column `godput`; did you mean `goodput`?"),
+        ("goodput(frames=[1], host=['free'])", "one field can have a list of values"),
+        ("values('goodput')", "give a list of values of one field"),
+        ("sharing('strict-overlap', 3)", "no model `strict-overlap`"),
+        ("'text'", "yields no number"),
+    ] {
+        match of(text) {
+            Err(Absent::Fault(fault)) => assert!(fault.contains(message), "{fault}"),
+            other => panic!("{text}: {other:?}"),
+        }
+    }
+}
