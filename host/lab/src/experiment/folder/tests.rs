@@ -321,3 +321,17 @@ fn an_absent_column_and_an_unknown_one_are_told_apart() {
         }
     }
 }
+
+#[test]
+fn a_claim_is_judged_at_each_of_its_values_and_a_bound_where_its_condition_is_met() {
+    let definition = definition("tcplp-buffer").expect("it has no error");
+    let judge = |rows: &[Row]| definition.judge("tcplp.sec6.2.bdp", rows, Part::Whole);
+    let mut rows = recorded("tcplp-buffer").rows;
+    let judged = judge(&rows).expect("all points are there");
+    assert_eq!(judged.bounds.len(), 9, "three for each host");
+    // One segment is the least buffer: there is none below it.
+    let alone =
+        |row: &&mut Row| row.label == "buffer_segments=1 downlink" && row.metric == "goodput";
+    rows.iter_mut().find(alone).expect("it is recorded").mean *= 10.0;
+    assert_eq!(judge(&rows).expect("all points are there").bounds.len(), 8);
+}
