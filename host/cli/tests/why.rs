@@ -94,6 +94,8 @@ fn a_file_that_is_no_trace_is_refused_with_the_right_format() {
         let (ended, out, err) = kinglet(&arguments);
         assert_eq!((ended, out.as_str()), (Some(code), ""), "{arguments:?}: {err}");
         assert!(err.contains(needle), "{arguments:?}: {err}");
+        // A whole trace is not called cut short as well.
+        assert_eq!(err.lines().count(), 1, "{arguments:?}: {err}");
     }
 }
 

@@ -131,13 +131,28 @@ fn parquet(path: &Path, wrong: &dyn Fn(String) -> TraceError) -> Result<Trace, T
 }
 
 impl Trace {
-    /// Reason, if the trace is truncated; known after the last row.
-    pub fn cut_short(&self) -> Option<String> {
-        if self.ended {
-            return None;
+    /// Reason, if the trace is truncated; `None` before all rows were read.
+    pub fn cut_short(&self) -> Option<&str> {
+        self.cut_short.as_deref()
+    }
+
+    /// The next row, or the reason why there is none.
+    fn read_row(&mut self) -> Result<Row, String> {
+        let at = self.last_s;
+        let ends = || format!("it ends at {at:.6} s without its last line");
+        match &mut self.rows {
+            Rows::Parquet(rows, place) => {
+                let row = rows.get_mut(*place).map(std::mem::take).ok_or_else(ends)?;
+                *place += 1;
+                Ok(row)
+            }
+            Rows::Lines { lines, number } => {
+                let line = lines.next().ok_or_else(ends)?;
+                *number += 1;
+                let row = line.ok().and_then(|line| serde_json::from_str(&line).ok());
+                row.ok_or_else(|| format!("line {number}, after {at:.6} s, is not whole"))
+            }
         }
-        let at = || format!("it ends at {:.6} s without its last line", self.last_s);
-        Some(self.cut_short.clone().unwrap_or_else(at))
     }
 }
 
@@ -148,27 +163,17 @@ impl Iterator for Trace {
         if self.ended {
             return None;
         }
-        let row = match &mut self.rows {
-            Rows::Parquet(rows, place) => {
-                let row = rows.get_mut(*place).map(std::mem::take)?;
-                *place += 1;
-                row
+        match self.read_row() {
+            Ok(row) => {
+                self.last_s = row.t_s;
+                self.ended = row.event == "end";
+                Some(row)
             }
-            Rows::Lines { lines, number } => {
-                let line = lines.next()?;
-                *number += 1;
-                let row = line.ok().and_then(|line| serde_json::from_str::<Row>(&line).ok());
-                let Some(row) = row else {
-                    let (number, last) = (*number, self.last_s);
-                    self.cut_short =
-                        Some(format!("line {number}, after {last:.6} s, is not whole"));
-                    return None;
-                };
-                row
+            Err(why) => {
+                self.ended = true;
+                self.cut_short = Some(why);
+                None
             }
-        };
-        self.last_s = row.t_s;
-        self.ended = row.event == "end";
-        Some(row)
+        }
     }
 }
