@@ -47,7 +47,7 @@ def test_a_run_says_in_a_line_whether_flows_are_dead_and_what_was_lost(
 
 def test_a_lost_relation_has_a_row_for_each_reason_counted_before(line: dict[str, Any]) -> None:
     assert kinglet.run(line).losses.empty
-    away = {"kind": "partition", "nodes": [2], "from_s": 30, "to_s": 100}
+    away = {"kind": "partition", "nodes": [2], "from_s": 30, "to_s": 60}
     flow = {"kind": "udp-periodic", "from": 2, "to": 0}
     mesh = {"duration_s": 60, "net": {"routing": "mesh"}, "fault": [away], "flow": [flow]}
     losses = kinglet.run({**line, **mesh}).losses
