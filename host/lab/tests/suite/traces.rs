@@ -362,3 +362,19 @@ fn a_node_that_restarts_begins_again_in_the_trace() {
     assert!(by_restart.iter().any(|case| case.node == Some(1)), "{lost:#?}");
     assert!(by_restart.len() <= 6 && lost.len() > by_restart.len(), "{by_restart:#?}");
 }
+
+/// While the link is broken TCP has segments in flight and sends no other, so that a write changes
+/// no counter of any layer.
+#[test]
+fn what_a_timer_does_is_in_the_trace_at_its_time() {
+    let text = "duration_s = 30\n[topology]\nline = { hops = 1 }\n[[flow]]\nkind = \"anemometer\"\n\
+                from = 1\nto = 0\nbatch = 1\n[[fault]]\nkind = \"partition\"\nnodes = [1]\n\
+                from_s = 10\nto_s = 30\n";
+    let (_, rows) = traced("timers.jsonl", text);
+    let written = rows.iter().filter(|row| row.event == "write" && row.node == Some(1));
+    let times: Vec<f64> = written.map(|row| row.t_s).collect();
+    let count = times.iter().filter(|t| **t > 10.0).count();
+    assert!(count >= 19, "{times:?}");
+    let periods = times.windows(2).map(|pair| pair[1] - pair[0]);
+    assert!(periods.into_iter().all(|period| (period - 1.0).abs() < 1e-6), "{times:?}");
+}
