@@ -372,13 +372,18 @@ impl Strobed {
     /// Returns the assumed number of wake-ups between the neighbour's waking and its only
     /// observation. A neighbour that is busy with another node's burst still receives frames at its
     /// next wake-ups, but on the channel of the first of them. So each search but the first assumes
-    /// one more: once over all channels.
+    /// one more: once over all channels. But the neighbour may have been deaf, as it sends without
+    /// pause while it searches itself: once all strobes are searches, every other one takes the
+    /// observation as it is.
     fn awake_before(&self) -> u32 {
-        let searches = match self.trust {
-            Trust::Once if self.needs_search() => self.failures / MAX_FAILURES_AT_FIRST,
-            Trust::Once | Trust::Confirmed | Trust::Doubted => 0,
-        };
-        searches.saturating_sub(1).into()
+        if self.trust != Trust::Once || !self.needs_search() {
+            return 0;
+        }
+        match self.failures.checked_sub(MAX_FAILURES) {
+            None => (self.failures / MAX_FAILURES_AT_FIRST).saturating_sub(1).into(),
+            Some(later) if later.is_multiple_of(2) => 0,
+            Some(later) => (MAX_FAILURES / MAX_FAILURES_AT_FIRST + later / 2).into(),
+        }
     }
 
     fn is_silent(&self, now: Instant) -> bool {

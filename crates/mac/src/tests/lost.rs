@@ -90,8 +90,15 @@ impl Sender {
         self.mac.enqueue(self.now, request, fill).unwrap();
     }
 
+    /// Waits for the next strobe. A frame that was given up is followed by another one.
     fn strobe(&mut self) -> Sent {
         loop {
+            while self.mac.poll_outcome(self.now).is_some() {}
+            if self.mac.info().slots_used == 0 {
+                self.now += PERIOD;
+                self.put();
+                continue;
+            }
             if let Some(command) = poll(&mut self.mac, self.now) {
                 let Command::Strobe { start, lasting, channel, .. } = command else {
                     self.idles(command);
@@ -301,6 +308,22 @@ fn a_neighbour_that_was_awake_for_another_node_is_found_where_it_wakes() {
         let (failed, _) = sender.send(&neighbour);
         assert!((1..=3 * (before + 2)).contains(&failed), "{before}, {first}: {failed}");
         assert_eq!(settled(&mut sender, &neighbour).0, 0);
+    }
+}
+
+/// A relay that itself searches for its neighbours sends without pause, and is as deaf as one that
+/// was met on the channel of an earlier wake-up.
+#[test]
+fn a_neighbour_that_was_deaf_is_expected_on_its_own_channel_every_other_time() {
+    for deaf in 16..32 {
+        let (mut sender, neighbour) = on_channels(Duration::from_millis(40), 0);
+        sender.send(&neighbour);
+        for _ in 0..deaf {
+            let sent = sender.strobe();
+            sender.end(&sent, None);
+        }
+        let (failed, _) = sender.send(&neighbour);
+        assert!(failed <= 1, "after {deaf}: {failed}");
     }
 }
 
