@@ -229,9 +229,9 @@ pub trait DeliveryMethod {
         now
     }
 
-    /// Returns whether `dst` is silent and is not tried again yet, so that a frame for it is
-    /// discarded.
-    fn is_suspended(&self, _now: Instant, _dst: Address) -> bool {
+    /// Returns whether a frame for `dst` is discarded now, as `dst` is silent and is not tried
+    /// again yet.
+    fn gives_up(&mut self, _now: Instant, _dst: Address) -> bool {
         false
     }
 

@@ -324,7 +324,7 @@ impl<A: Array<Slot>> Queue<A> {
     }
 
     /// Makes a waiting frame whose recipient is `wanted` the head. Returns whether there is one.
-    pub(crate) fn advance_to(&mut self, wanted: impl Fn(Address) -> bool) -> bool {
+    pub(crate) fn advance_to(&mut self, mut wanted: impl FnMut(Address) -> bool) -> bool {
         let waits = |slot: &Slot| slot.place == Place::Waiting && wanted(slot.dst);
         let found = self.slots.as_slice().iter().position(waits);
         self.head = found.or(self.head);

@@ -35,8 +35,11 @@ const MAX_FAILURES: u8 = 16;
 const MAX_FAILURES_AT_FIRST: u8 = 3;
 /// The longest back-off is two to the power of this, in periods.
 const MAX_EXPONENT: u8 = 2;
-/// The same while a neighbour's wake-ups are unknown: a strobe takes a whole period then.
+/// The same while a neighbour's wake-ups are unknown, as a strobe takes a whole period then, and
+/// after a long silence.
 const MAX_SEARCH_EXPONENT: u8 = 6;
+/// The longest back-off for a known phase is the silence divided by this, if that is more.
+const PART_OF_SILENCE: u64 = 8;
 /// The same after the channel was busy.
 const DEFERRED_EXPONENT: u8 = 1;
 /// Duration of a frame and the samples that notice it. A phase known to this accuracy need not be
@@ -148,9 +151,9 @@ pub struct Strobed {
     earlier: u8,
     /// Time of its last acknowledgement.
     heard: Instant,
-    /// Earliest time of the next strobe.
+    /// Earliest time of the next strobe, or of the next discard while it is suspended.
     not_before: Instant,
-    /// Time until which frames for it are discarded, if it is silent.
+    /// Time until which no frame is strobed for it, if it is silent.
     suspended_until: Instant,
     /// The sequence number of the next frame.
     sequence: u8,
@@ -253,6 +256,9 @@ impl Strobed {
     /// Returns the first instant from `now` on at which a strobe may be given to the radio.
     fn eligible_at(&self, wake: &Wake, now: Instant) -> Instant {
         let begin = now.max(self.not_before);
+        if self.is_suspended(now) {
+            return begin;
+        }
         match &self.rhythm {
             None => begin,
             Some(rhythm) => {
@@ -391,11 +397,38 @@ impl Strobed {
         self.failures >= most && now > self.heard + SILENCE
     }
 
-    fn failed(&mut self, now: Instant, wake: &Wake, random: &mut Random) {
-        let exponent = self.failures.min(match self.rhythm {
+    fn is_suspended(&self, now: Instant) -> bool {
+        self.is_silent(now) && now < self.suspended_until
+    }
+
+    /// Returns whether a frame is discarded now: at most one in each period, as if it were strobed.
+    /// Without pause a source would empty its memory into the silence of a relay that is deaf for
+    /// seconds.
+    fn gives_up(&mut self, wake: &Wake, now: Instant) -> bool {
+        let gives_up = self.is_suspended(now) && now >= self.not_before;
+        if gives_up {
+            self.not_before = self.suspended_until.min(now + wake.period);
+        }
+        gives_up
+    }
+
+    /// Returns the exponent of the next back-off. A silent neighbour whose wake-ups are known is
+    /// tried again after at most an eighth of its silence.
+    fn exponent(&self, now: Instant, wake: &Wake) -> u8 {
+        self.failures.min(match self.rhythm {
+            None => MAX_SEARCH_EXPONENT,
             Some(_) if !self.is_silent(now) => MAX_EXPONENT,
-            _ => MAX_SEARCH_EXPONENT,
-        });
+            Some(_) => {
+                let part = (now - self.heard).as_micros() / PART_OF_SILENCE;
+                let periods = part.checked_div(wake.period.as_micros()).unwrap_or(0);
+                let grown = periods.checked_ilog2().map_or(0, |log| log as u8);
+                grown.clamp(MAX_EXPONENT, MAX_SEARCH_EXPONENT)
+            }
+        })
+    }
+
+    fn failed(&mut self, now: Instant, wake: &Wake, random: &mut Random) {
+        let exponent = self.exponent(now, wake);
         self.failures = self.failures.saturating_add(1);
         // The neighbour may wake earlier than assumed.
         self.earlier = self.failures.min(MAX_EARLIER);
@@ -404,6 +437,9 @@ impl Strobed {
         }
         self.back_off(now, wake, random.bits(exponent));
         self.suspended_until = self.not_before;
+        if self.is_silent(now) {
+            self.not_before = now;
+        }
     }
 
     /// Handles a busy channel, so that nothing was sent. That is no evidence about the neighbour,
@@ -555,9 +591,10 @@ impl<R: DeliveryMethod, A: Array<Strobed>, const SPARE: usize> DeliveryMethod
         }
     }
 
-    fn is_suspended(&self, now: Instant, dst: Address) -> bool {
-        let is_suspended = |entry: &Strobed| entry.is_silent(now) && now < entry.suspended_until;
-        self.find(dst).is_some_and(is_suspended)
+    fn gives_up(&mut self, now: Instant, dst: Address) -> bool {
+        let Some(wake) = &self.wake else { return false };
+        let entry = self.table.as_mut_slice().iter_mut().find(|entry| entry.address == dst);
+        entry.is_some_and(|entry| entry.gives_up(wake, now))
     }
 
     fn handle_heard(&mut self, now: Instant, src: Address) {

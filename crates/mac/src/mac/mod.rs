@@ -484,7 +484,13 @@ impl<S: Sizes> Mac<S> {
     /// Handles due timers; before the deadline, does nothing.
     pub fn handle_deadline(&mut self, now: Instant) {
         match self.tx {
-            TxState::Backoff { until } if now >= until => self.tx = TxState::Ready,
+            TxState::Backoff { until } if now >= until => {
+                self.tx = TxState::Ready;
+                if self.strobes() {
+                    // A frame for a silent neighbour may have waited to be discarded.
+                    self.choose(now);
+                }
+            }
             TxState::AwaitAck { until, .. } if now >= until => self.handle_ack_missing(now),
             _ => {}
         }

@@ -102,8 +102,8 @@ impl<S: Sizes> Mac<S> {
             return;
         }
         self.tx = TxState::Idle;
-        let (queue, delivery_method) = (&mut self.queue, &self.delivery_method);
-        if queue.advance_to(|dst| delivery_method.is_suspended(now, dst)) {
+        let (queue, delivery_method) = (&mut self.queue, &mut self.delivery_method);
+        if queue.advance_to(|dst| delivery_method.gives_up(now, dst)) {
             // This calls `choose` again, with one frame less in the queue.
             return self.finish_head(now, Delivery::NoAck, false);
         }

@@ -79,3 +79,17 @@ fn a_leaf_whose_clock_is_less_exact_than_it_allows_for_gets_its_packets_at_sampl
         }
     }
 }
+
+/// Relays that search for each other on eleven channels are deaf for ten seconds, so that the
+/// source takes its next hop for silent.
+#[test]
+fn a_transfer_over_relays_that_search_for_each_other_is_only_delayed() {
+    let plan = concat!(env!("CARGO_MANIFEST_DIR"), "/../../experiments/bf-cross/plan.toml");
+    let text = std::fs::read_to_string(plan).expect("the plan of the experiment");
+    let scenario = Scenario::from_toml(plan, &text).expect("a scenario");
+    for seed in [1_000_001, 1_000_003, 1_000_005, 1_000_009, 1_000_017, 1_000_019] {
+        let result = run(&scenario, seed, &Options::default()).expect("it can be simulated");
+        let received = result.flows[0].segments_received;
+        assert!(received >= Some(2_310), "seed {seed}: {received:?} of 2,331");
+    }
+}
