@@ -61,6 +61,10 @@ const MAX_SEARCHES: u8 = 6;
 /// [`MAX_FAILURES`] strobes in a row failed, or [`MAX_SEARCHES`]. Its frames are discarded, except
 /// for one strobe after each back-off.
 const SILENCE: Duration = Duration::from_secs(10);
+/// Number of strobes in a row, outside of bursts, whose first copy was acknowledged, after which a
+/// neighbour is taken to be always on. A strobe begins before a sleeping neighbour wakes, so that
+/// such a neighbour acknowledges a first copy only while it is awake for another node.
+const ALWAYS_ON_AFTER: u8 = 4;
 /// The bit of sequence numbers that is set in broadcasts only.
 const FOR_ALL: u8 = 1 << 7;
 /// A million, for parts per million.
@@ -149,6 +153,8 @@ pub struct Strobed {
     failures: u8,
     /// Repetitions by which the next strobe begins earlier.
     earlier: u8,
+    /// Consecutive strobes whose first copy was acknowledged.
+    first_copies: u8,
     /// Time of its last acknowledgement.
     heard: Instant,
     /// Earliest time of the next strobe, or of the next discard while it is suspended.
@@ -169,6 +175,7 @@ impl Empty for Strobed {
         search_strobes: 0,
         failures: 0,
         earlier: 0,
+        first_copies: 0,
         heard: Instant::ZERO,
         not_before: Instant::ZERO,
         suspended_until: Instant::ZERO,
@@ -260,13 +267,20 @@ impl Strobed {
             return begin;
         }
         match &self.rhythm {
-            None => begin,
-            Some(rhythm) => {
+            Some(rhythm) if !self.is_always_on() => {
                 let before = self.before(wake, MAX_FRAME);
                 let (from, _) = rhythm.next(wake, begin + TOO_LATE + before);
                 begin.max(from - before - AHEAD)
             }
+            _ => begin,
         }
+    }
+
+    /// Returns whether it seems to be awake all the time. A device that hops over channels is met
+    /// on the channel of its wake-up only.
+    fn is_always_on(&self) -> bool {
+        let hops = self.rhythm.is_some_and(|rhythm| rhythm.channel.is_some());
+        self.first_copies >= ALWAYS_ON_AFTER && !hops
     }
 
     /// Returns the lead time of the next strobe, of frames of `len` octets, before the earliest
@@ -287,7 +301,7 @@ impl Strobed {
         }
         let stubborn = wake.stubborn(len);
         let longest = wake.period + CHECK;
-        let Some(rhythm) = self.rhythm else {
+        let Some(rhythm) = self.rhythm.filter(|_| !self.is_always_on()) else {
             self.channel = self.channel.or_else(|| channel_after(wake.channels, None));
             // A device that wakes at the end of the period must still receive whole frames.
             let extra = if self.address.is_unicast() { stubborn } else { Duration::ZERO };
@@ -429,6 +443,7 @@ impl Strobed {
 
     fn failed(&mut self, now: Instant, wake: &Wake, random: &mut Random) {
         let exponent = self.exponent(now, wake);
+        self.first_copies = 0;
         self.failures = self.failures.saturating_add(1);
         // The neighbour may wake earlier than assumed.
         self.earlier = self.failures.min(MAX_EARLIER);
@@ -678,8 +693,14 @@ impl<R: DeliveryMethod, A: Array<Strobed>, const SPARE: usize> DeliveryMethod
                 entry.acknowledged(now);
                 // A recipient that acknowledges the first transmission woke before it, so this is
                 // no observation.
-                if end.times > 1 && goes_on.is_none() && acknowledged && !was_awake {
-                    entry.learn(&wake, end, channel, (searches, missed, silent));
+                if goes_on.is_none() && acknowledged && !was_awake {
+                    match end.times {
+                        0 | 1 => entry.first_copies = entry.first_copies.saturating_add(1),
+                        _ => {
+                            entry.first_copies = 0;
+                            entry.learn(&wake, end, channel, (searches, missed, silent));
+                        }
+                    }
                 }
                 if end.more {
                     let until = goes_on.map_or(now + wake.burst, |burst| burst.until);

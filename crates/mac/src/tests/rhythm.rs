@@ -87,6 +87,36 @@ fn a_neighbour_that_may_still_be_awake_updates_no_wake_up_phase() {
     assert!(first.abs_diff(next) < 1_000, "{first} and {next}");
 }
 
+/// Returns the next strobe for `A`, a second later, which ends like this.
+fn later(mac: &mut super::strobing::Sender, now: &mut Instant, ack: Ack, copies: u16) -> bool {
+    *now += Duration::from_secs(1);
+    if mac.info().slots_used == 0 {
+        put_one(mac, *now, A);
+    }
+    let next = strobe(mac, now);
+    let sfd = next.first.unwrap_or(*now) + repetition(LEN) * u32::from(copies - 1);
+    *now = sfd + Duration::from_millis(5);
+    end(mac, *now, sfd, ack, copies);
+    assert_eq!(next.first.is_none(), next.lasting > PERIOD, "{next:?}");
+    next.first.is_none()
+}
+
+#[test]
+fn a_neighbour_that_is_always_awake_is_not_waited_for() {
+    for (ack, copies) in [(ACKED, 2), (Ack::Missing, 6)] {
+        let mut mac = sender(Wake::DEFAULT);
+        let mut now = T0;
+        acquaint(&mut mac, &mut now, A);
+        for _ in 0..2 {
+            let at_once = (0..6).map(|_| later(&mut mac, &mut now, ACKED, 1));
+            assert_eq!(at_once.collect::<Vec<_>>(), [false, false, false, false, true, true]);
+            assert!(later(&mut mac, &mut now, ack, copies), "as before");
+            // It slept, or is gone: it is awaited again.
+            assert!(!later(&mut mac, &mut now, ACKED, 2));
+        }
+    }
+}
+
 #[test]
 fn repetitions_that_are_lost_do_not_shift_a_rhythm() {
     let mut mac = sender(Wake::DEFAULT);
