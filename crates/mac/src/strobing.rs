@@ -13,7 +13,9 @@
 use crate::air::PREAMBLE_SFD;
 use crate::delivery_method::{DeliveryMethod, Strobe, StrobeEnd, StrobeResult};
 use crate::stats::{StrobeStats, count};
-use crate::wake::{CHECK, LONGEST, SAMPLES_BEFORE, Wake, WakeUp, channel_after, repetition};
+use crate::wake::{
+    ANSWER, CHECK, LONGEST, SAMPLES_BEFORE, Wake, WakeUp, channel_after, repetition,
+};
 use kinglet_mem::{Array, Claim, Empty, slot_for_new};
 use kinglet_radio::{Channel, LIFS, MAX_FRAME, SIFS, Start};
 use kinglet_random::Random;
@@ -259,6 +261,12 @@ impl<R, A: Array<Strobed>, const SPARE: usize> Strobing<R, A, SPARE> {
     }
 }
 
+/// Returns the time at which the first copy of a strobe began.
+fn begin(end: &StrobeEnd) -> Instant {
+    let repetitions = repetition(end.len) * u32::from(end.times.saturating_sub(1));
+    end.sfd - PREAMBLE_SFD - repetitions
+}
+
 impl Strobed {
     /// Returns the first instant from `now` on at which a strobe may be given to the radio.
     fn eligible_at(&self, wake: &Wake, now: Instant) -> Instant {
@@ -267,7 +275,7 @@ impl Strobed {
             return begin;
         }
         match &self.rhythm {
-            Some(rhythm) if !self.is_always_on() => {
+            Some(rhythm) if !self.is_always_on(wake) => {
                 let before = self.before(wake, MAX_FRAME);
                 let (from, _) = rhythm.next(wake, begin + TOO_LATE + before);
                 begin.max(from - before - AHEAD)
@@ -278,9 +286,8 @@ impl Strobed {
 
     /// Returns whether it seems to be awake all the time. A device that hops over channels is met
     /// on the channel of its wake-up only.
-    fn is_always_on(&self) -> bool {
-        let hops = self.rhythm.is_some_and(|rhythm| rhythm.channel.is_some());
-        self.first_copies >= ALWAYS_ON_AFTER && !hops
+    fn is_always_on(&self, wake: &Wake) -> bool {
+        self.first_copies >= ALWAYS_ON_AFTER && wake.channels.count_ones() <= 1
     }
 
     /// Returns the lead time of the next strobe, of frames of `len` octets, before the earliest
@@ -301,7 +308,7 @@ impl Strobed {
         }
         let stubborn = wake.stubborn(len);
         let longest = wake.period + CHECK;
-        let Some(rhythm) = self.rhythm.filter(|_| !self.is_always_on()) else {
+        let Some(rhythm) = self.rhythm.filter(|_| !self.is_always_on(wake)) else {
             self.channel = self.channel.or_else(|| channel_after(wake.channels, None));
             // A device that wakes at the end of the period must still receive whole frames.
             let extra = if self.address.is_unicast() { stubborn } else { Duration::ZERO };
@@ -383,10 +390,14 @@ impl Strobed {
     /// Returns whether it may still be awake since its last acknowledgement, awaiting more of a
     /// burst.
     fn is_awake_yet(&self, wake: &Wake, end: &StrobeEnd) -> bool {
-        let repetitions = repetition(end.len) * u32::from(end.times.saturating_sub(1));
-        let begun = end.sfd - PREAMBLE_SFD - repetitions;
         let stays = wake.burst_wait() + wake.stubborn(MAX_FRAME);
-        self.heard > Instant::ZERO && begun < self.heard + stays
+        self.heard > Instant::ZERO && begin(end) < self.heard + stays
+    }
+
+    /// Returns whether it should be asleep until its next wake-up when this strobe begins: the last
+    /// frame announced no other one, or that one would not have been the first to arrive.
+    fn should_sleep(&self, end: &StrobeEnd) -> bool {
+        self.failures == 0 && begin(end) > self.heard + ANSWER
     }
 
     /// Returns the assumed number of wake-ups between the neighbour's waking and its only
@@ -688,18 +699,18 @@ impl<R: DeliveryMethod, A: Array<Strobed>, const SPARE: usize> DeliveryMethod
             StrobeResult::Sent if entry.continues_search(&wake) => return true,
             StrobeResult::Acknowledged | StrobeResult::Sent => {
                 let was_awake = answers || entry.is_awake_yet(&wake, end);
+                let should_sleep = !answers && entry.should_sleep(end);
                 let missed = entry.failures > 0;
                 let silent = now > entry.heard + FORGOTTEN;
                 entry.acknowledged(now);
                 // A recipient that acknowledges the first transmission woke before it, so this is
                 // no observation.
-                if goes_on.is_none() && acknowledged && !was_awake {
-                    match end.times {
-                        0 | 1 => entry.first_copies = entry.first_copies.saturating_add(1),
-                        _ => {
-                            entry.first_copies = 0;
-                            entry.learn(&wake, end, channel, (searches, missed, silent));
-                        }
+                if goes_on.is_none() && acknowledged {
+                    if end.times > 1 && !was_awake {
+                        entry.first_copies = 0;
+                        entry.learn(&wake, end, channel, (searches, missed, silent));
+                    } else if end.times == 1 && should_sleep {
+                        entry.first_copies = entry.first_copies.saturating_add(1);
                     }
                 }
                 if end.more {
