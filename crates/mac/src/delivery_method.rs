@@ -229,11 +229,19 @@ pub trait DeliveryMethod {
         now
     }
 
-    /// Returns whether a frame for `dst` is discarded now, as `dst` is silent and is not tried
-    /// again yet.
-    fn gives_up(&mut self, _now: Instant, _dst: Address) -> bool {
+    /// Returns whether `dst` has not answered for so long that each frame is strobed once.
+    fn is_silent(&self, _now: Instant, _dst: Address) -> bool {
         false
     }
+
+    /// Returns the time from which one of several frames for `dst` is discarded, if `dst` is silent
+    /// and is not tried again yet.
+    fn discard_at(&self, _now: Instant, _dst: Address) -> Option<Instant> {
+        None
+    }
+
+    /// Notes that a frame was discarded for that reason.
+    fn discarded(&mut self, _now: Instant, _dst: Address) {}
 
     /// Handles a frame from `src`: a silent neighbour is tried again.
     fn handle_heard(&mut self, _now: Instant, _src: Address) {}

@@ -323,12 +323,20 @@ impl<A: Array<Slot>> Queue<A> {
         first.map(|((at, _), _)| at)
     }
 
-    /// Makes a waiting frame whose recipient is `wanted` the head. Returns whether there is one.
-    pub(crate) fn advance_to(&mut self, mut wanted: impl FnMut(Address) -> bool) -> bool {
+    /// Returns the earliest time that `at` returns for a recipient of several waiting frames.
+    pub(crate) fn earliest_of_several(
+        &self,
+        at: impl Fn(Address) -> Option<Instant>,
+    ) -> Option<Instant> {
+        let waits = |slot: &&Slot| slot.place == Place::Waiting;
+        let slots = self.slots.as_slice().iter().filter(waits);
+        slots.filter(|slot| self.waiting_for(slot.dst) > 1).filter_map(|slot| at(slot.dst)).min()
+    }
+
+    /// Makes a waiting frame whose recipient is `wanted` the head, if there is one.
+    pub(crate) fn advance_to(&mut self, wanted: impl Fn(Address) -> bool) {
         let waits = |slot: &Slot| slot.place == Place::Waiting && wanted(slot.dst);
-        let found = self.slots.as_slice().iter().position(waits);
-        self.head = found.or(self.head);
-        found.is_some()
+        self.head = self.slots.as_slice().iter().position(waits).or(self.head);
     }
 
     /// Returns whether an indirect frame waits behind a head that is not indirect.

@@ -159,7 +159,9 @@ pub struct Strobed {
     first_copies: u8,
     /// Time of its last acknowledgement.
     heard: Instant,
-    /// Earliest time of the next strobe, or of the next discard while it is suspended.
+    /// Earliest time of the next strobe, or of the next discard while it is suspended: one in each
+    /// period, as if it were strobed. Without pause a source would empty its memory into the
+    /// silence of a relay that is deaf for seconds.
     not_before: Instant,
     /// Time until which no frame is strobed for it, if it is silent.
     suspended_until: Instant,
@@ -272,7 +274,7 @@ impl Strobed {
     fn eligible_at(&self, wake: &Wake, now: Instant) -> Instant {
         let begin = now.max(self.not_before);
         if self.is_suspended(now) {
-            return begin;
+            return self.suspended_until;
         }
         match &self.rhythm {
             Some(rhythm) if !self.is_always_on(wake) => {
@@ -424,17 +426,6 @@ impl Strobed {
 
     fn is_suspended(&self, now: Instant) -> bool {
         self.is_silent(now) && now < self.suspended_until
-    }
-
-    /// Returns whether a frame is discarded now: at most one in each period, as if it were strobed.
-    /// Without pause a source would empty its memory into the silence of a relay that is deaf for
-    /// seconds.
-    fn gives_up(&mut self, wake: &Wake, now: Instant) -> bool {
-        let gives_up = self.is_suspended(now) && now >= self.not_before;
-        if gives_up {
-            self.not_before = self.suspended_until.min(now + wake.period);
-        }
-        gives_up
     }
 
     /// Returns the exponent of the next back-off. A silent neighbour whose wake-ups are known is
@@ -617,10 +608,19 @@ impl<R: DeliveryMethod, A: Array<Strobed>, const SPARE: usize> DeliveryMethod
         }
     }
 
-    fn gives_up(&mut self, now: Instant, dst: Address) -> bool {
-        let Some(wake) = &self.wake else { return false };
-        let entry = self.table.as_mut_slice().iter_mut().find(|entry| entry.address == dst);
-        entry.is_some_and(|entry| entry.gives_up(wake, now))
+    fn is_silent(&self, now: Instant, dst: Address) -> bool {
+        self.find(dst).is_some_and(|entry| entry.is_silent(now))
+    }
+
+    fn discard_at(&self, now: Instant, dst: Address) -> Option<Instant> {
+        self.find(dst).filter(|entry| entry.is_suspended(now)).map(|entry| entry.not_before)
+    }
+
+    fn discarded(&mut self, now: Instant, dst: Address) {
+        let period = self.wake.map_or(Duration::ZERO, |wake| wake.period);
+        if let Some(entry) = self.entry(now, dst) {
+            entry.not_before = entry.suspended_until.min(now + period);
+        }
     }
 
     fn handle_heard(&mut self, now: Instant, src: Address) {

@@ -102,14 +102,23 @@ impl<S: Sizes> Mac<S> {
             return;
         }
         self.tx = TxState::Idle;
-        let (queue, delivery_method) = (&mut self.queue, &mut self.delivery_method);
-        if queue.advance_to(|dst| delivery_method.gives_up(now, dst)) {
+        let delivery_method = &mut self.delivery_method;
+        // One frame waits for the next strobe.
+        let discard = self.queue.earliest_of_several(|dst| delivery_method.discard_at(now, dst));
+        if let Some(at) = discard
+            && at <= now
+        {
+            self.queue.advance_to(|dst| delivery_method.discard_at(now, dst) == discard);
+            if let Some(slot) = self.queue.head() {
+                delivery_method.discarded(now, slot.dst);
+            }
             // This calls `choose` again, with one frame less in the queue.
             return self.finish_head(now, Delivery::NoAck, false);
         }
-        if let Some(at) = queue.advance_by(|dst| delivery_method.eligible_at(now, dst)) {
+        if let Some(at) = self.queue.advance_by(|dst| delivery_method.eligible_at(now, dst)) {
             // Within a burst the radio itself keeps the spacing, while it loads the frame.
             let until = if at == Instant::ZERO { at } else { at.max(self.spaced_until) };
+            let until = discard.map_or(until, |at| until.min(at));
             self.tx = if until > now { TxState::Backoff { until } } else { TxState::Ready };
         }
     }
@@ -211,8 +220,9 @@ impl<S: Sizes> Mac<S> {
         let most = self.delivery_method.wake().and_then(|wake| wake.max_attempts);
         let Some(slot) = self.queue.head_mut() else { return };
         slot.attempts = slot.attempts.saturating_add(1);
-        if most.is_some_and(|most| slot.attempts >= most) || !slot.ack && reason == Delivery::NoAck
-        {
+        let unanswered = reason == Delivery::NoAck;
+        let is_last = most.is_some_and(|most| slot.attempts >= most);
+        if is_last || unanswered && (!slot.ack || self.delivery_method.is_silent(now, slot.dst)) {
             return self.finish_head(now, reason, false);
         }
         count(&mut self.stats.retries);
