@@ -62,6 +62,7 @@
 //! | `runner.rs` | the loop around node and radio |
 //! | `tcp.rs`, `udp.rs` | sockets |
 //! | `nal.rs`, `nal_udp.rs` | the traits of other crates |
+//! | `records.rs` | a transport for TLS whose reads may be dropped |
 //! | `resolver.rs`, `dns.rs` | host names: the exchange, and its messages (RFC 1035) |
 //! | `error.rs` | errors, and their kinds |
 
@@ -77,6 +78,7 @@ mod dns;
 mod error;
 mod nal;
 mod nal_udp;
+mod records;
 mod resolver;
 mod resources;
 mod runner;
@@ -86,6 +88,7 @@ mod udp;
 
 pub use error::Error;
 pub use nal_udp::UdpPart;
+pub use records::{RecordError, Records};
 pub use resolver::Resolver;
 pub use resources::Resources;
 pub use runner::{Radio, Runner};

@@ -38,8 +38,8 @@ impl Responses {
         }
     }
 
-    /// Octets were read.
-    fn note_read<P: Profile>(&self, now: Instant, node: &mut Node<P>, handle: Handle) {
+    /// Octets were read, or none will be.
+    fn withdraw<P: Profile>(&self, now: Instant, node: &mut Node<P>, handle: Handle) {
         if self.is_expected.replace(false)
             && let Some((_, port, _)) = node.tcp().name(handle)
         {
@@ -165,7 +165,10 @@ impl<'d, P: Profile> TcpSocket<'d, P> {
 
 impl<P: Profile> Drop for TcpSocket<'_, P> {
     fn drop(&mut self) {
-        let _ = self.stack.with(|now, node| node.streams().release(now, self.handle, None));
+        self.stack.with(|now, node| {
+            self.responses.withdraw(now, node, self.handle);
+            let _ = node.streams().release(now, self.handle, None);
+        });
     }
 }
 
@@ -248,7 +251,7 @@ async fn read<P: Profile>(socket: &TcpSocket<'_, P>, buf: &mut [u8]) -> Result<u
         Err(RecvError::InvalidHandle) => Some(Err(Error::Closed)),
         Err(RecvError::Ended(error)) => Some(Err(Error::Ended(error))),
         Ok(count) => {
-            responses.note_read(now, node, handle);
+            responses.withdraw(now, node, handle);
             Some(Ok(count))
         }
     };

@@ -7,6 +7,7 @@
 //! | `sensor` | a sleepy leaf sends readings to a host; its radio is its serial line |
 //! | `sensor-tasks` | the same as a task of an executor |
 //! | `mqtt` | a sleepy leaf publishes by MQTT; tasks |
+//! | `mqtt-tls` | the same over TLS 1.3; tasks |
 //! | `http` | a web server by `edge-http`; tasks |
 //! | `tls` | a sleepy leaf sends a reading over TLS 1.3; tasks |
 //! | `mote` | one node, a web and CoAP server, whose radio is its serial line |
@@ -26,7 +27,9 @@ pub mod board;
 pub mod coap;
 pub mod console;
 pub mod echo;
+pub mod numbers;
 pub mod place;
+pub mod publisher;
 pub mod serial_radio;
 pub mod tasks;
 pub mod world;

@@ -7,14 +7,14 @@
 use cortex_m::singleton;
 use cortex_m_rt::entry;
 use embassy_executor::{Spawner, task};
-use embassy_time::{Duration, Instant, Timer, with_deadline};
+use embassy_time::{Duration, Timer};
 use kinglet::mac::{CcmStar, PeerCounter, Polled, Tabled};
 use kinglet::radio::Driver;
 use kinglet::time;
 use kinglet_embassy::{Resources, Runner, Stack, TcpSocket};
 use kinglet_firmware::tasks::{self, TaskRadio};
-use kinglet_firmware::{Place, console, make, place};
-use minimq::{Buffers, ConfigBuilder, ConfigError, Publication, QoS, Session, Will};
+use kinglet_firmware::{Place, console, make, place, publisher};
+use minimq::{Buffers, Session};
 
 kinglet::profile! {
     struct Leaf {
@@ -30,7 +30,6 @@ kinglet::profile! {
 }
 
 const PORT: u16 = 1883;
-const PERIOD: Duration = Duration::from_secs(1);
 const PAUSE: Duration = Duration::from_secs(2);
 /// Time in which a broker answers.
 const RESPONSE_TIME: time::Duration = time::Duration::from_secs(5);
@@ -64,7 +63,7 @@ async fn run(runner: Runner<'static, Leaf>, mut radio: TaskRadio) {
 async fn sense(stack: Stack<'static, Leaf>) {
     let buffers = (singleton!(: [u8; 128] = [0; 128]), singleton!(: [u8; 512] = [0; 512]));
     let (Some(received), Some(sent)) = buffers else { return };
-    let Ok(config) = settings(Buffers::new(received, sent)) else { return };
+    let Ok(config) = publisher::settings(Buffers::new(received, sent)) else { return };
     let mut session = Session::new(config);
     loop {
         // After an error as after a pause: the broker keeps the session.
@@ -73,34 +72,10 @@ async fn sense(stack: Stack<'static, Leaf>) {
     }
 }
 
-fn settings(buffers: Buffers<'static>) -> Result<ConfigBuilder<'static>, ConfigError> {
-    let will = Will::new("mote/status", b"lost", &[])?.qos(QoS::AtLeastOnce);
-    let config = ConfigBuilder::new(buffers).client_id("mote")?.will(will)?;
-    Ok(config.keepalive_interval(4).session_expiry_interval(600))
-}
-
 /// Publishes for one connection.
 async fn publish(stack: Stack<'static, Leaf>, session: &mut Session<'static>) -> Result<(), ()> {
     let socket = TcpSocket::connect(stack, place::HOST, PORT, Default::default()).await;
     let mut socket = socket.map_err(|_| ())?;
     socket.set_response_time(Some(RESPONSE_TIME));
-    let mut connection = session.connect(socket).await.map_err(|_| ())?;
-    let status = Publication::text("mote/status", "here").qos(QoS::ExactlyOnce);
-    connection.publish(status).await.map_err(|_| ())?;
-    let begin = Instant::now();
-    for number in 1..=5 {
-        // Acknowledgements, and whatever else the broker sends.
-        while let Ok(message) = with_deadline(begin + PERIOD * number, connection.poll()).await {
-            message.map_err(|_| ())?;
-        }
-        let (topic, qos) = match number {
-            1 => ("mote/voltage", QoS::AtMostOnce),
-            _ => ("mote/temperature", QoS::AtLeastOnce),
-        };
-        connection.publish(Publication::text(topic, "21.5").qos(qos)).await.map_err(|_| ())?;
-    }
-    while !connection.session().is_publish_quiescent() {
-        connection.poll().await.map_err(|_| ())?;
-    }
-    connection.disconnect().await.map_err(|_| ())
+    publisher::publish(&mut session.connect(socket).await.map_err(|_| ())?).await
 }

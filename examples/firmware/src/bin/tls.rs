@@ -4,22 +4,21 @@
 #![no_std]
 #![no_main]
 
-use core::cell::Cell;
 use cortex_m::singleton;
 use cortex_m_rt::entry;
 use embassy_executor::{Spawner, task};
 use embassy_time::{Instant, Timer};
 use embedded_tls::{
-    Aes128GcmSha256, CryptoRng, TlsConfig, TlsConnection, TlsContext, TlsError, UnsecureProvider,
+    Aes128GcmSha256, TlsConfig, TlsConnection, TlsContext, TlsError, UnsecureProvider,
 };
 use kinglet::mac::{CcmStar, PeerCounter, Polled, Tabled};
 use kinglet::radio::Driver;
 use kinglet::time;
 use kinglet_embassy::{Resources, Runner, Stack, TcpSocket};
 use kinglet_firmware::console::{self, Piece::Number, Piece::Text};
+use kinglet_firmware::numbers::Numbers;
 use kinglet_firmware::tasks::{self, TaskRadio};
 use kinglet_firmware::{Place, make, place};
-use rand_core::{Error, RngCore};
 
 kinglet::profile! {
     struct Leaf {
@@ -89,7 +88,7 @@ async fn exchange(stack: Stack<'static, Leaf>) -> Result<(), &'static str> {
     // All keys follow from the shared one, so that a server without it is refused: there is no
     // certificate to verify.
     let config = TlsConfig::new().with_psk(KEY, &[NAME]);
-    let provider = UnsecureProvider::new::<Aes128GcmSha256>(Numbers(Cell::new(1)));
+    let provider = UnsecureProvider::new::<Aes128GcmSha256>(Numbers::new(1));
     let mut tls = TlsConnection::new(socket, received, sent);
     tls.open(TlsContext::new(&config, provider)).await.map_err(|_| "no TLS: is the key right?")?;
     let opened = Instant::now();
@@ -116,34 +115,3 @@ async fn exchange(stack: Stack<'static, Leaf>) -> Result<(), &'static str> {
     let is_reverse = back.iter().rev().eq(READING);
     if is_reverse { Ok(()) } else { Err("the answer is not the reading") }
 }
-
-/// Predictable numbers: this board has no source of entropy. A product uses its
-/// chip's, without which TLS protects nothing.
-struct Numbers(Cell<u32>);
-
-impl RngCore for Numbers {
-    /// Marsaglia's xorshift with 13, 17, 5 (Journal of Statistical Software 8(14), 2003).
-    fn next_u32(&mut self) -> u32 {
-        let mut number = self.0.get();
-        number ^= number << 13;
-        number ^= number >> 17;
-        number ^= number << 5;
-        self.0.set(number);
-        number
-    }
-
-    fn next_u64(&mut self) -> u64 {
-        u64::from(self.next_u32()) << 32 | u64::from(self.next_u32())
-    }
-
-    fn fill_bytes(&mut self, octets: &mut [u8]) {
-        octets.iter_mut().for_each(|octet| *octet = self.next_u32() as u8);
-    }
-
-    fn try_fill_bytes(&mut self, octets: &mut [u8]) -> Result<(), Error> {
-        self.fill_bytes(octets);
-        Ok(())
-    }
-}
-
-impl CryptoRng for Numbers {}

@@ -173,6 +173,40 @@ fn a_response_that_is_expected_is_fetched_soon() {
     assert!(unexpected > 10_000, "{unexpected} ms: nothing else fetches it");
 }
 
+/// Sends each minute over a connection of its own that is dropped at once.
+async fn send_and_drop(stack: Sockets, time: Option<Duration>) {
+    for minute in 1.. {
+        Timer::at(Clock::from_secs(60 * minute)).await;
+        let socket = TcpSocket::connect(stack, address(1), PORT, Default::default()).await;
+        let mut socket = socket.expect("a connection");
+        socket.set_response_time(time);
+        socket.write_all(&[1; 100]).await.expect("a connection");
+    }
+}
+
+async fn read_all(stack: Sockets) {
+    let listener = TcpListener::bind(stack, PORT, Default::default()).expect("room");
+    loop {
+        let (mut socket, _) = listener.accept().await;
+        while socket.read(&mut [0; 200]).await.is_ok_and(|count| count > 0) {}
+    }
+}
+
+#[test]
+fn a_dropped_socket_expects_no_response_any_more() {
+    let requests = |time| {
+        let (one, mut server) = parent_node();
+        server.spawn(read_all(one));
+        let (two, mut client) = leaf_node();
+        client.spawn(send_and_drop(two, time));
+        radio_on(&mut network_with_loss(1, vec![server, client], 0.0));
+        two.with(|_, node| node.stats().data_requests)
+    };
+    let [without, with] = [None, Some(Duration::from_secs(50))].map(requests);
+    assert!(without > ROUNDS, "{without} data requests");
+    assert!(with <= without, "{with} data requests, {without} if none is expected");
+}
+
 async fn send(stack: Sockets, rounds: Rc<Cell<u32>>) {
     Timer::at(Clock::from_secs(1)).await;
     let socket = TcpSocket::connect(stack, address(1), PORT, Default::default()).await;

@@ -1,0 +1,41 @@
+//! What the images of MQTT publish: five readings, then a pause without connection.
+
+use embassy_time::{Duration, Instant, with_deadline};
+use minimq::{Buffers, ConfigBuilder, ConfigError, Connection, Io, Publication, QoS, Will};
+
+const PERIOD: Duration = Duration::from_secs(1);
+
+/// Returns the settings of the session, with its will. The broker keeps it while the leaf pauses.
+///
+/// # Errors
+/// Something does not fit into `buffers`.
+pub fn settings(buffers: Buffers<'static>) -> Result<ConfigBuilder<'static>, ConfigError> {
+    let will = Will::new("mote/status", b"lost", &[])?.qos(QoS::AtLeastOnce);
+    let config = ConfigBuilder::new(buffers).client_id("mote")?.will(will)?;
+    Ok(config.keepalive_interval(4).session_expiry_interval(600))
+}
+
+/// Publishes for one connection, with each quality of service.
+///
+/// # Errors
+/// The connection has ended early.
+pub async fn publish(connection: &mut Connection<'_, 'static, impl Io>) -> Result<(), ()> {
+    let status = Publication::text("mote/status", "here").qos(QoS::ExactlyOnce);
+    connection.publish(status).await.map_err(|_| ())?;
+    let begin = Instant::now();
+    for number in 1..=5 {
+        // Acknowledgements, and whatever else the broker sends.
+        while let Ok(message) = with_deadline(begin + PERIOD * number, connection.poll()).await {
+            message.map_err(|_| ())?;
+        }
+        let (topic, qos) = match number {
+            1 => ("mote/voltage", QoS::AtMostOnce),
+            _ => ("mote/temperature", QoS::AtLeastOnce),
+        };
+        connection.publish(Publication::text(topic, "21.5").qos(qos)).await.map_err(|_| ())?;
+    }
+    while !connection.session().is_publish_quiescent() {
+        connection.poll().await.map_err(|_| ())?;
+    }
+    connection.disconnect().await.map_err(|_| ())
+}
