@@ -29,8 +29,8 @@ pub struct Records<'b, T> {
 }
 
 impl<'b, T> Records<'b, T> {
-    /// Returns a transport over `transport`, of records of which each fits into `record` with its
-    /// header of five octets. 256 octets more than the longest plaintext are always enough.
+    /// Returns a transport over `transport`. `record` holds the longest record with its header: 261
+    /// octets more than the longest plaintext are always enough (RFC 8446, section 5.2).
     pub const fn new(transport: T, record: &'b mut [u8]) -> Self {
         Records { transport, record, arrived: 0, taken: 0, is_writing: false }
     }
@@ -146,8 +146,7 @@ mod tests {
     use std::vec;
     use std::vec::Vec;
 
-    /// A stream of which an octet arrives in every second poll, and that takes an octet in every
-    /// second one.
+    /// A stream that gives or takes an octet in every second poll.
     #[derive(Default)]
     struct Slow {
         octets: VecDeque<u8>,

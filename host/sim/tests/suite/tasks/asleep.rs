@@ -107,7 +107,11 @@ struct Cost {
 }
 
 pub(super) fn radio_on(world: &mut World<impl Device>) -> Duration {
-    world.run_until(Instant::ZERO + PERIOD * ROUNDS);
+    radio_on_until(world, Instant::ZERO + PERIOD * ROUNDS)
+}
+
+pub(super) fn radio_on_until(world: &mut World<impl Device>, end: Instant) -> Duration {
+    world.run_until(end);
     let share = world.energy(1).radio.duty_cycle();
     Duration::from_micros((share * world.now().as_micros() as f64) as u64)
 }

@@ -1,6 +1,7 @@
 //! Tasks that use async sockets on simulated nodes.
 
 mod asleep;
+mod cable;
 mod datagrams;
 mod dropped;
 mod executor;
@@ -8,3 +9,4 @@ mod mqtt;
 mod names;
 mod network;
 mod streams;
+mod tls;

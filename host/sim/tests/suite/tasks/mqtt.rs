@@ -1,7 +1,7 @@
 //! A leaf that sleeps reports a value each minute: by MQTT with QoS 1, and by confirmable CoAP.
 
 use super::asleep::{self, PERIOD, ROUNDS, radio_on};
-use super::network::{Sockets, address, commissioned, network_with_loss, settings};
+use super::network::{Plan, Sockets, address, commissioned, network_with_loss, settings};
 use embassy_time::{Instant as Clock, with_deadline};
 use embedded_io_async::Read;
 use kinglet::{Node, Profile};
@@ -11,12 +11,14 @@ use kinglet_coap::{CoapConfig, Code, Delivery, Event, PeerEstimate, Reset, Sizes
 use kinglet_embassy::{Error, TcpListener, TcpSocket};
 use kinglet_sim::Station;
 use kinglet_time::{Duration, Expected, Instant};
-use minimq::{Buffers, ConfigBuilder, Publication, QoS, Session};
+use minimq::{Buffers, ConfigBuilder, Connection, Io, Publication, QoS, Session};
 use std::cell::Cell;
 use std::rc::Rc;
 
 const MQTT: u16 = 1883;
 const COAP: u16 = 5683;
+/// Time in which the broker answers.
+pub(super) const RESPONSE_TIME: Duration = Duration::from_secs(5);
 const READING: &str = "21.5 degrees";
 
 /// Reads a packet of MQTT; returns its first octet and the rest.
@@ -49,16 +51,32 @@ async fn broker(stack: Sockets, received: Rc<Cell<u32>>) {
     }
 }
 
-/// Publishes each minute, and takes the acknowledgements.
+/// Returns a connection on which responses are expected.
+pub(super) async fn connect(stack: Sockets, port: u16) -> TcpSocket<'static, Plan> {
+    let socket = TcpSocket::connect(stack, address(1), port, Default::default()).await;
+    let mut socket = socket.expect("a connection");
+    socket.set_response_time(Some(RESPONSE_TIME));
+    socket
+}
+
+/// Returns a session without keep-alive.
+pub(super) fn session<'a>(rx: &'a mut [u8], tx: &'a mut [u8]) -> Session<'a> {
+    let config = ConfigBuilder::new(Buffers::new(rx, tx)).client_id("leaf");
+    Session::new(config.expect("a short name").keepalive_interval(0))
+}
+
 async fn publish(stack: Sockets, slowest: Rc<Cell<u64>>) {
     let (mut rx, mut tx) = ([0; 128], [0; 512]);
-    let config = ConfigBuilder::new(Buffers::new(&mut rx, &mut tx)).client_id("leaf");
-    let config = config.expect("a short name").keepalive_interval(0);
-    let mut session = Session::new(config);
-    let socket = TcpSocket::connect(stack, address(1), MQTT, Default::default()).await;
-    let mut socket = socket.expect("a connection");
-    socket.set_response_time(Some(Duration::from_secs(5)));
-    let mut connection = session.connect(socket).await.expect("a broker");
+    let mut session = session(&mut rx, &mut tx);
+    let connection = session.connect(connect(stack, MQTT).await).await;
+    publish_each_minute(connection.expect("a broker"), &slowest).await;
+}
+
+/// Publishes each minute, and takes the acknowledgements.
+pub(super) async fn publish_each_minute(
+    mut connection: Connection<'_, '_, impl Io>,
+    slowest: &Cell<u64>,
+) {
     for minute in 1.. {
         let next = Clock::from_secs(60 * minute);
         while let Ok(message) = with_deadline(next, connection.poll()).await {
@@ -71,7 +89,7 @@ async fn publish(stack: Sockets, slowest: Rc<Cell<u64>>) {
 }
 
 /// Time for which the radio is on, messages that arrived, and the slowest acknowledgement in ms.
-type Cost = (Duration, u32, u64);
+pub(super) type Cost = (Duration, u32, u64);
 
 fn by_mqtt(seed: u64, loss: f64) -> Cost {
     let (one, mut parent) = asleep::parent_node();
@@ -84,9 +102,9 @@ fn by_mqtt(seed: u64, loss: f64) -> Cost {
     (radio_on(&mut world), received.get(), slowest.get())
 }
 
-struct Plan;
+struct Lengths;
 
-impl Sizes for Plan {
+impl Sizes for Lengths {
     type Message = [u8; 96];
     type Requests<K: Copy + Eq> = [Slot<K, Self::Message>; 1];
     type Served<K: Copy + Eq> = [Slot<K, Self::Message>; 1];
@@ -96,7 +114,7 @@ impl Sizes for Plan {
 
 /// An end of the exchange: a client with the time of its next request, or a server.
 struct Messages {
-    socket: Socket<Plan>,
+    socket: Socket<Lengths>,
     next: Option<Instant>,
     received: u32,
     slowest: u64,
@@ -143,7 +161,7 @@ impl App for Messages {
     }
 }
 
-fn by_coap(seed: u64, loss: f64) -> Cost {
+pub(super) fn by_coap(seed: u64, loss: f64) -> Cost {
     let [mut one, mut two] = [settings(1), settings(2)];
     asleep::parent(&mut one);
     asleep::leaf(&mut two);
