@@ -1,10 +1,9 @@
 //! A bulk transfer: one side writes the known stream as fast as it can, the other checks it.
 
-use crate::back_off::BackOff;
 use crate::pattern::{fill, is_intact};
 use crate::sockets::{Peer, Sockets, StreamApp};
 use kinglet::tcp::{ConnectionConfig, ConnectionError, Handle, ListenConfig, RecvError, State};
-use kinglet_time::Instant;
+use kinglet_time::{BackOff, Instant};
 
 /// Octets moved between application and socket at a time.
 const CHUNK: usize = 512;
@@ -86,7 +85,7 @@ impl<H: Copy> StreamApp<H> for Sender<H> {
         let Some(handle) = self.handle else {
             self.handle = sockets.connect(now, self.to, self.config);
             if self.handle.is_none() {
-                self.back_off.refused(now);
+                self.back_off.failed(now);
             }
             return true;
         };
@@ -96,7 +95,7 @@ impl<H: Copy> StreamApp<H> for Sender<H> {
         {
             sockets.close(handle);
             (self.handle, self.written, self.closed) = (None, 0, false);
-            self.back_off.refused(now);
+            self.back_off.failed(now);
             return true;
         }
         self.write(handle, sockets)

@@ -65,7 +65,6 @@
 extern crate std;
 
 mod app;
-mod back_off;
 mod pattern;
 mod scarce;
 mod site;
@@ -81,7 +80,6 @@ pub mod snack;
 pub mod udp;
 
 pub use app::{App, ReportedExpectation};
-pub use back_off::BackOff;
 pub use pattern::{fill, is_intact, pattern};
 pub use site::{Asked, Content, Format, Fresh, Link, Never, Page, Resource, Site};
 pub use sockets::{Peer, Place, Sockets, StreamApp};

@@ -64,6 +64,7 @@
 //! | `nal.rs`, `nal_udp.rs` | the traits of other crates |
 //! | `records.rs` | a transport for TLS whose reads may be dropped |
 //! | `resolver.rs`, `dns.rs` | host names: the exchange, and its messages (RFC 1035) |
+//! | `retry.rs` | pauses after attempts that have failed |
 //! | `error.rs` | errors, and their kinds |
 
 #![no_std]
@@ -81,6 +82,7 @@ mod nal_udp;
 mod records;
 mod resolver;
 mod resources;
+mod retry;
 mod runner;
 mod shared;
 mod tcp;
@@ -91,6 +93,7 @@ pub use nal_udp::UdpPart;
 pub use records::{RecordError, Records};
 pub use resolver::Resolver;
 pub use resources::Resources;
+pub use retry::Retry;
 pub use runner::{Radio, Runner};
 pub use shared::Stack;
 pub use tcp::{TcpListener, TcpReader, TcpSocket, TcpWriter};

@@ -1,6 +1,7 @@
 //! Time types of the Kinglet stack: [`Instant`] and [`Duration`] in integer microseconds;
-//! [`Expected`], with which transports announce when a response is due; and [`Limit`], with which
-//! layers limit the rate of work that other nodes cause.
+//! [`Expected`], with which transports announce when a response is due; [`Limit`], with which
+//! layers limit the rate of work that other nodes cause; and [`BackOff`], with which applications
+//! limit the rate of attempts that fail.
 //!
 //! No layer reads a clock. Every call that depends on time takes `now: Instant` as its first
 //! argument, and every layer returns from `deadline() -> Option<Instant>` the time of its next
@@ -17,8 +18,10 @@
 #![no_std]
 #![forbid(unsafe_code)]
 
+mod back_off;
 mod limit;
 
+pub use back_off::BackOff;
 pub use limit::Limit;
 
 use core::fmt;

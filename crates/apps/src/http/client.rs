@@ -1,12 +1,11 @@
 //! HTTP client.
 
 use super::answer::{Answer, Found};
-use crate::back_off::BackOff;
 use crate::sockets::{Peer, Sockets, StreamApp};
 use crate::text::Text;
 use kinglet::tcp::{ConnectionConfig, ConnectionError, Handle, RecvError};
 use kinglet_mem::Array;
-use kinglet_time::{Duration, Instant};
+use kinglet_time::{BackOff, Duration, Instant};
 
 /// Octets moved between connection and socket at a time.
 const CHUNK: usize = 256;
@@ -203,7 +202,7 @@ impl<A: Asker, L: Array<u8>, H: Copy> Client<A, L, H> {
         }
         self.is_asking = self.open.is_some();
         if !self.is_asking {
-            self.back_off.refused(now);
+            self.back_off.failed(now);
             return self.asker.end(now, now, Err(Failure::NoConnection));
         }
         self.write(now, sockets);
@@ -309,8 +308,8 @@ impl<A: Asker, L: Array<u8>, H: Copy> Client<A, L, H> {
 
     fn over(&mut self, now: Instant, since: Instant, outcome: Result<u16, Failure>) {
         match outcome {
-            Ok(_) => self.back_off = BackOff::NEW,
-            Err(Failure::NoConnection | Failure::Refused) => self.back_off.refused(now),
+            Ok(_) => self.back_off.succeeded(),
+            Err(Failure::NoConnection | Failure::Refused) => self.back_off.failed(now),
             Err(_) => {}
         }
         self.is_asking = false;

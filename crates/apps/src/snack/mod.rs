@@ -9,7 +9,7 @@
 //! The [`Source`] sends every datagram of the file and then a query. The [`Sink`] responds only to
 //! queries, and reports the missing datagrams with a bit for each, from the first missing one to
 //! the last; its report begins the next round. A query without a response is repeated after one
-//! second, and then with growing pauses ([`BackOff`](crate::BackOff)): over sleepy nodes a response
+//! second, and then with growing pauses ([`kinglet_time::BackOff`]): over sleepy nodes a response
 //! may take long, and further queries would only wait in the queues. When nothing is missing the
 //! source says goodbye, and the sink requests that until it is received, or until it has tried
 //! often enough.

@@ -3,13 +3,12 @@
 use super::bits::Bits;
 use super::message::{MAX_TABLE, Message};
 use crate::app::App;
-use crate::back_off::BackOff;
 use crate::pattern::is_intact;
 use crate::sockets::Peer;
 use crate::udp::MAX_DATAGRAM;
 use kinglet::net::UdpHandle;
 use kinglet::{Node, Profile};
-use kinglet_time::{Duration, Instant};
+use kinglet_time::{BackOff, Duration, Instant};
 
 /// Number of unrequested reports that nothing is missing before it considers the source gone:
 /// pauses of 1 to 60 s, three minutes in all.
@@ -180,7 +179,7 @@ impl<const N: usize> Sink<N> {
         self.owes_answer = false;
         if self.finished.is_some() {
             self.farewells = self.farewells.saturating_sub(1);
-            self.farewell.refused(now);
+            self.farewell.failed(now);
         }
         true
     }

@@ -3,13 +3,12 @@
 use super::bits::Bits;
 use super::message::{MAX_PIECE, MAX_TABLE, Message};
 use crate::app::App;
-use crate::back_off::BackOff;
 use crate::pattern::fill;
 use crate::sockets::Peer;
 use crate::udp::MAX_DATAGRAM;
 use kinglet::net::UdpHandle;
 use kinglet::{Node, Profile};
-use kinglet_time::{Duration, Instant};
+use kinglet_time::{BackOff, Duration, Instant};
 
 /// Parameters of a transfer.
 #[derive(Clone, Copy, Debug)]
@@ -130,7 +129,7 @@ impl<const N: usize> Source<N> {
         if self.phase != Phase::Asking || round != self.round {
             return;
         }
-        self.asking = BackOff::NEW;
+        self.asking.succeeded();
         for (at, octet) in bits.iter().enumerate() {
             let index = first.saturating_add(at.saturating_mul(8));
             for bit in 0..8_usize {
@@ -186,7 +185,7 @@ impl<const N: usize> Source<N> {
                     self.wanted.change(*index, false);
                     self.sent = self.sent.wrapping_add(1);
                 }
-                Phase::Asking => self.asking.refused(now),
+                Phase::Asking => self.asking.failed(now),
                 Phase::Over { owes_goodbye } => *owes_goodbye = false,
             }
         }

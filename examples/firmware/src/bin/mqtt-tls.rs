@@ -6,7 +6,6 @@
 use cortex_m::singleton;
 use cortex_m_rt::entry;
 use embassy_executor::{Spawner, task};
-use embassy_time::{Duration, Timer};
 use embedded_tls::{Aes128GcmSha256, TlsConfig, TlsConnection, TlsContext, UnsecureProvider};
 use kinglet::mac::{CcmStar, PeerCounter, Polled, Tabled};
 use kinglet::radio::Driver;
@@ -36,7 +35,6 @@ const KEY: &[u8; 16] = b"kinglet firmware";
 const NAME: &[u8] = b"mote";
 /// Octets of the longest record, here and there.
 const RECORD: usize = 512;
-const PAUSE: Duration = Duration::from_secs(2);
 /// Time in which a broker answers.
 const RESPONSE_TIME: time::Duration = time::Duration::from_secs(5);
 
@@ -75,11 +73,7 @@ async fn sense(stack: Stack<'static, Leaf>) {
     let Some(rooms) = singleton!(: Rooms = [[0; RECORD]; 3]) else { return };
     let Ok(config) = publisher::settings(Buffers::new(received, sent)) else { return };
     let (mut session, mut numbers) = (Session::new(config), Numbers::new(1));
-    loop {
-        // After an error as after a pause: the broker keeps the session.
-        let _ = publish(stack, &mut session, rooms, &mut numbers).await;
-        Timer::after(PAUSE).await;
-    }
+    publisher::repeat(async || publish(stack, &mut session, rooms, &mut numbers).await).await;
 }
 
 /// Publishes for one connection.
@@ -88,9 +82,9 @@ async fn publish(
     session: &mut Session<'static>,
     [arriving, received, sent]: &mut Rooms,
     numbers: &mut Numbers,
-) -> Result<(), ()> {
+) -> Result<(), &'static str> {
     let socket = TcpSocket::connect(stack, place::HOST, PORT, Default::default()).await;
-    let mut socket = socket.map_err(|_| ())?;
+    let mut socket = socket.map_err(|_| "no connection")?;
     socket.set_response_time(Some(RESPONSE_TIME));
     // The client of MQTT drops reads.
     let records = Records::new(socket, arriving);
@@ -98,12 +92,11 @@ async fn publish(
     let config = TlsConfig::new().with_psk(KEY, &[NAME]);
     let mut tls = TlsConnection::new(records, received, sent);
     let provider = UnsecureProvider::new::<Aes128GcmSha256>(numbers);
-    tls.open(TlsContext::new(&config, provider)).await.map_err(|_| ())?;
+    tls.open(TlsContext::new(&config, provider)).await.map_err(|_| "no TLS: is the key right?")?;
     // What is read first may be a ticket of TLS in place of the broker's answer.
-    stack
-        .with(|now, node| node.expect_response(now, 0, now, now + RESPONSE_TIME))
-        .map_err(|_| ())?;
-    let mut connection = session.connect(tls).await.map_err(|_| ())?;
+    let expected = stack.with(|now, node| node.expect_response(now, 0, now, now + RESPONSE_TIME));
+    expected.map_err(|_| "no place for an expectation")?;
+    let mut connection = session.connect(tls).await.map_err(|_| "the broker refuses")?;
     stack.with(|now, node| node.withdraw_response(now, 0));
     publisher::publish(&mut connection).await
 }

@@ -7,7 +7,6 @@
 use cortex_m::singleton;
 use cortex_m_rt::entry;
 use embassy_executor::{Spawner, task};
-use embassy_time::{Duration, Timer};
 use kinglet::mac::{CcmStar, PeerCounter, Polled, Tabled};
 use kinglet::radio::Driver;
 use kinglet::time;
@@ -30,7 +29,6 @@ kinglet::profile! {
 }
 
 const PORT: u16 = 1883;
-const PAUSE: Duration = Duration::from_secs(2);
 /// Time in which a broker answers.
 const RESPONSE_TIME: time::Duration = time::Duration::from_secs(5);
 
@@ -65,17 +63,17 @@ async fn sense(stack: Stack<'static, Leaf>) {
     let (Some(received), Some(sent)) = buffers else { return };
     let Ok(config) = publisher::settings(Buffers::new(received, sent)) else { return };
     let mut session = Session::new(config);
-    loop {
-        // After an error as after a pause: the broker keeps the session.
-        let _ = publish(stack, &mut session).await;
-        Timer::after(PAUSE).await;
-    }
+    publisher::repeat(async || publish(stack, &mut session).await).await;
 }
 
 /// Publishes for one connection.
-async fn publish(stack: Stack<'static, Leaf>, session: &mut Session<'static>) -> Result<(), ()> {
+async fn publish(
+    stack: Stack<'static, Leaf>,
+    session: &mut Session<'static>,
+) -> Result<(), &'static str> {
     let socket = TcpSocket::connect(stack, place::HOST, PORT, Default::default()).await;
-    let mut socket = socket.map_err(|_| ())?;
+    let mut socket = socket.map_err(|_| "no connection")?;
     socket.set_response_time(Some(RESPONSE_TIME));
-    publisher::publish(&mut session.connect(socket).await.map_err(|_| ())?).await
+    let mut connection = session.connect(socket).await.map_err(|_| "the broker refuses")?;
+    publisher::publish(&mut connection).await
 }

@@ -8,5 +8,6 @@ mod executor;
 mod mqtt;
 mod names;
 mod network;
+mod retries;
 mod streams;
 mod tls;

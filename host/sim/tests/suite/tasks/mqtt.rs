@@ -15,14 +15,14 @@ use minimq::{Buffers, ConfigBuilder, Connection, Io, Publication, QoS, Session};
 use std::cell::Cell;
 use std::rc::Rc;
 
-const MQTT: u16 = 1883;
+pub(super) const MQTT: u16 = 1883;
 const COAP: u16 = 5683;
 /// Time in which the broker answers.
 pub(super) const RESPONSE_TIME: Duration = Duration::from_secs(5);
-const READING: &str = "21.5 degrees";
+pub(super) const READING: &str = "21.5 degrees";
 
 /// Reads a packet of MQTT; returns its first octet and the rest.
-async fn read_packet(socket: &mut impl Read<Error = Error>) -> Option<(u8, Vec<u8>)> {
+pub(super) async fn read_packet(socket: &mut impl Read<Error = Error>) -> Option<(u8, Vec<u8>)> {
     let mut head = [0; 2];
     socket.read_exact(&mut head).await.ok()?;
     assert!(head[1] < 128, "one octet of length");
@@ -31,10 +31,16 @@ async fn read_packet(socket: &mut impl Read<Error = Error>) -> Option<(u8, Vec<u
     Some((head[0], rest))
 }
 
-/// A broker for one client: it takes a connection and what is published (MQTT 5, chapter 3).
-async fn broker(stack: Sockets, received: Rc<Cell<u32>>) {
+/// A broker for one client at a time: it takes connections and what is published (MQTT 5, chapter
+/// 3).
+pub(super) async fn broker(stack: Sockets, received: Rc<Cell<u32>>) {
     let listener = TcpListener::bind(stack, MQTT, Default::default()).expect("room");
-    let (mut socket, _) = listener.accept().await;
+    loop {
+        serve(listener.accept().await.0, &received).await;
+    }
+}
+
+async fn serve(mut socket: TcpSocket<'static, Plan>, received: &Cell<u32>) {
     while let Some((kind, rest)) = read_packet(&mut socket).await {
         let answer = match kind >> 4 {
             1 => vec![0x20, 3, 0, 0, 0],
@@ -45,6 +51,7 @@ async fn broker(stack: Sockets, received: Rc<Cell<u32>>) {
                 vec![0x40, 2, rest[id], rest[id + 1]]
             }
             12 => vec![0xD0, 0],
+            14 => return,
             _ => panic!("packet {kind:x}"),
         };
         socket.write_all(&answer).await.expect("a connection");
