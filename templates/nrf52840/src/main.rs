@@ -7,11 +7,10 @@
 mod board;
 
 use board::{Leaf, Thermometer};
-use core::fmt::Write;
-use core::net::Ipv6Addr;
+use core::{fmt::Write, net::Ipv6Addr};
 use embassy_executor::Spawner;
-use embassy_time::{Duration, Timer};
-use kinglet_embassy::{Stack, TcpSocket};
+use embassy_time::{Duration, Timer, with_timeout};
+use kinglet_embassy::{Retry, Stack, TcpSocket};
 use minimq::{Buffers, ConfigBuilder, Publication, QoS, Session};
 use static_cell::ConstStaticCell;
 
@@ -31,11 +30,14 @@ async fn main(spawner: Spawner) {
     // Until the next value there is nothing to keep alive; the broker keeps the session.
     let config = config.keepalive_interval(0).session_expiry_interval(3600);
     let mut session = Session::new(config.client_id(NAME).expect("a short name"));
+    let mut retry = Retry::new();
     loop {
-        if publish(stack, &mut session, &mut thermometer).await.is_none() {
+        let attempt = with_timeout(PERIOD, publish(stack, &mut session, &mut thermometer)).await;
+        let pause = retry.pause(attempt == Ok(Some(())));
+        if pause.is_some() {
             defmt::warn!("no broker at port {} of {}", PORT, defmt::Debug2Format(&BROKER));
         }
-        Timer::after(PERIOD).await;
+        Timer::after(pause.unwrap_or(PERIOD)).await;
     }
 }
 
