@@ -4,11 +4,13 @@
 use super::network::{Plan, Sockets};
 use embassy_time::{Duration as Wait, with_timeout};
 use kinglet_embassy::{TcpListener, TcpSocket};
+use std::cell::Cell;
 use std::fs;
 use std::io::{ErrorKind, Read, Write as _};
 use std::net::{Ipv6Addr, SocketAddr, TcpListener as HostListener, TcpStream};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
+use std::rc::Rc;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -83,11 +85,18 @@ fn runs(program: &str) -> bool {
     command.status().is_ok()
 }
 
-/// Relays one connection of `port` to `server`, which answers each record of TLS. The time of the
-/// simulation stands still meanwhile, so that the speed of this machine changes nothing.
-pub(super) async fn relay(stack: Sockets, port: u16, server: SocketAddr) {
+/// Relays connections of `port` to `server`, one after the other. It answers each record of TLS.
+/// The time of the simulation stands still meanwhile, so that the speed of this machine changes
+/// nothing.
+pub(super) async fn relay(stack: Sockets, port: u16, server: Rc<Cell<SocketAddr>>) {
     let listener = TcpListener::bind(stack, port, Default::default()).expect("room");
-    let (mut socket, _) = listener.accept().await;
+    loop {
+        let (socket, _) = listener.accept().await;
+        relay_one(socket, server.get()).await;
+    }
+}
+
+async fn relay_one(mut socket: TcpSocket<'static, Plan>, server: SocketAddr) {
     let mut server = TcpStream::connect(server).expect("the server");
     server.set_nodelay(true).expect("a socket");
     let (mut octets, mut is_open) = (vec![], true);
@@ -105,6 +114,9 @@ pub(super) async fn relay(stack: Sockets, port: u16, server: SocketAddr) {
             server.write_all(&octets[..len]).expect("the server");
             octets.drain(..len);
             is_open = forward(&mut server, &mut socket, Some(PATIENCE)).await;
+            if !is_open {
+                return;
+            }
         }
     }
 }
@@ -121,6 +133,8 @@ async fn forward(
     let is_open = loop {
         match server.read(&mut part) {
             Ok(0) => break false,
+            // It has not read all that was sent.
+            Err(error) if error.kind() == ErrorKind::ConnectionReset => break false,
             Ok(count) => answer.extend_from_slice(&part[..count]),
             Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
                 break true;

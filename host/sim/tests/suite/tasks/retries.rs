@@ -20,7 +20,7 @@ const PERIOD: Duration = Duration::from_secs(60);
 
 const NO_ANSWER: &str = "the broker does not answer";
 /// Time for which the radio may be on in the hour.
-const MOST_ON: kinglet_time::Duration = kinglet_time::Duration::from_millis(1_500);
+pub(super) const MOST_ON: kinglet_time::Duration = kinglet_time::Duration::from_millis(1_500);
 
 /// What a broker does with a connection.
 #[derive(Clone, Copy, Debug)]

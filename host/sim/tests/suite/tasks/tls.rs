@@ -3,13 +3,16 @@
 use super::asleep::{self, radio_on, radio_on_until};
 use super::cable::{Mosquitto, relay};
 use super::mqtt::{self, RESPONSE_TIME, publish_each_minute, session};
-use super::network::{Sockets, network_with_loss};
+use super::network::{Sockets, network_with_loss, run_until};
+use super::retries::MOST_ON;
+use embassy_time::Timer;
 use embedded_tls::{Aes128GcmSha256, CryptoRng, UnsecureProvider};
 use embedded_tls::{TlsConfig, TlsConnection, TlsContext};
-use kinglet_embassy::Records;
+use kinglet_embassy::{Records, Retry};
 use kinglet_time::Instant;
+use minimq::{Connection, Io, Session};
 use rand_core_06::{Error, RngCore, impls};
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::net::SocketAddr;
 use std::rc::Rc;
 
@@ -43,22 +46,50 @@ impl RngCore for Numbers {
 
 impl CryptoRng for Numbers {}
 
-async fn publish(stack: Sockets, slowest: Rc<Cell<u64>>) {
-    let [mut arriving, mut received, mut sent] = [[0; 512]; 3];
-    let (mut rx, mut tx) = ([0; 128], [0; 512]);
-    let mut session = session(&mut rx, &mut tx);
+/// Buffers of records: one that arrives, the same while it is decrypted, and one that is written.
+type Rooms = [[u8; 512]; 3];
+
+/// Opens a connection with the broker. Returns the error of TLS or of MQTT as text.
+async fn open<'s, 'b, 'r: 'b>(
+    stack: Sockets,
+    key: &[u8],
+    session: &'s mut Session<'b>,
+    [arriving, received, sent]: &'r mut Rooms,
+) -> Result<Connection<'s, 'b, impl Io + 'r>, String> {
     let socket = mqtt::connect(stack, MQTT_OVER_TLS).await;
-    let records = Records::new(socket, &mut arriving);
-    let config = TlsConfig::new().with_psk(KEY, &[NAME.as_bytes()]);
-    let mut tls = TlsConnection::new(records, &mut received, &mut sent);
+    let records = Records::new(socket, arriving);
+    let config = TlsConfig::new().with_psk(key, &[NAME.as_bytes()]);
+    let mut tls = TlsConnection::new(records, received, sent);
     let provider = UnsecureProvider::new::<Aes128GcmSha256>(Numbers(1));
-    tls.open(TlsContext::new(&config, provider)).await.expect("the broker has the key");
+    let opened = tls.open(TlsContext::new(&config, provider)).await;
+    opened.map_err(|error| format!("{error:?}"))?;
     let expect =
         |now, node: &mut kinglet::Node<_>| node.expect_response(now, 0, now, now + RESPONSE_TIME);
     stack.with(expect).expect("room");
-    let connection = session.connect(tls).await.expect("a broker");
+    let connection = session.connect(tls).await;
     stack.with(|now, node| node.withdraw_response(now, 0));
-    publish_each_minute(connection, &slowest).await;
+    connection.map_err(|error| error.to_string())
+}
+
+async fn publish(stack: Sockets, slowest: Rc<Cell<u64>>) {
+    let (mut rx, mut tx, mut rooms) = ([0; 128], [0; 512], [[0; 512]; 3]);
+    let mut session = session(&mut rx, &mut tx);
+    let connection = open(stack, KEY, &mut session, &mut rooms).await;
+    publish_each_minute(connection.expect("a broker"), &slowest).await;
+}
+
+/// Opens a connection and publishes until that has succeeded.
+async fn publish_once(stack: Sockets, log: Rc<RefCell<Vec<Result<(), String>>>>) {
+    let (mut rx, mut tx, mut retry) = ([0; 128], [0; 512], Retry::new());
+    loop {
+        let mut rooms = [[0; 512]; 3];
+        let mut session = session(&mut rx, &mut tx);
+        let opened = open(stack, KEY, &mut session, &mut rooms).await.map(|_| ());
+        let pause = retry.pause(opened.is_ok());
+        log.borrow_mut().push(opened);
+        let Some(pause) = pause else { return };
+        Timer::after(pause).await;
+    }
 }
 
 /// What the leaf costs: time for which its radio is on in the first minute, in which it opens the
@@ -73,7 +104,7 @@ struct Cost {
 
 fn by_mqtt_over_tls(broker: SocketAddr, seed: u64, loss: f64) -> Cost {
     let (one, mut parent) = asleep::parent_node();
-    parent.spawn(relay(one, MQTT_OVER_TLS, broker));
+    parent.spawn(relay(one, MQTT_OVER_TLS, Rc::new(Cell::new(broker))));
     let (two, mut leaf) = asleep::leaf_node();
     let slowest = Rc::new(Cell::new(0));
     leaf.spawn(publish(two, Rc::clone(&slowest)));
@@ -102,4 +133,30 @@ fn a_publication_over_tls_costs_the_radio_less_than_twice_a_confirmable_message(
         assert!(later_us * 100 <= coap_us * most_percent, "{later_us} us, {coap_us} by CoAP");
         assert!(slowest_ms < 2_000, "{slowest_ms} ms");
     }
+}
+
+#[test]
+fn a_broker_with_another_key_is_refused_and_tried_rarely() {
+    let Some(other) = Mosquitto::start(NAME, b"another 16 octets") else { return };
+    let Some(right) = Mosquitto::start(NAME, KEY) else { return };
+    let server = Rc::new(Cell::new(other.address));
+    let (one, mut parent) = asleep::parent_node();
+    parent.spawn(relay(one, MQTT_OVER_TLS, Rc::clone(&server)));
+    let (two, mut leaf) = asleep::leaf_node();
+    let log = Rc::new(RefCell::new(vec![]));
+    leaf.spawn(publish_once(two, Rc::clone(&log)));
+    let mut world = network_with_loss(1, vec![parent, leaf], 0.0);
+    let on = radio_on_until(&mut world, Instant::from_secs(3_600));
+    let attempts = log.borrow().len();
+    println!("another key: {attempts} attempts in an hour, radio on for {on:?}");
+    assert!((20..=35).contains(&attempts), "{attempts}");
+    // The alert of the broker: its key does not verify the binder (RFC 8446, section 4.2.11.2).
+    let is_refusal = |it: &Result<(), String>| {
+        it.as_ref().is_err_and(|error| error.starts_with("HandshakeAborted(Fatal"))
+    };
+    assert!(log.borrow().iter().all(is_refusal), "{:?}", log.borrow());
+    assert!(on < MOST_ON, "{on:?}");
+    server.set(right.address);
+    run_until(&mut world, 3_760, || log.borrow().last().is_some_and(|it| it.is_ok()));
+    assert_eq!(log.borrow().len(), attempts + 1, "{:?}", log.borrow());
 }
