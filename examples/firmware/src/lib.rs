@@ -10,6 +10,7 @@
 //! | `mqtt-tls` | the same over TLS 1.3; tasks |
 //! | `http` | a web server by `edge-http`; tasks |
 //! | `tls` | a sleepy leaf sends a reading over TLS 1.3; tasks |
+//! | `tls-certificate` | the same, with a certificate of the server; tasks |
 //! | `mote` | one node, a web and CoAP server, whose radio is its serial line |
 //! | `echo`, `echo-…` | sends received data back, each in its own configuration |
 //! | `echo-tasks` | the same as tasks of an executor, with async sockets |
@@ -27,9 +28,11 @@ pub mod board;
 pub mod coap;
 pub mod console;
 pub mod echo;
+pub mod host;
 pub mod numbers;
 pub mod place;
 pub mod publisher;
+pub mod reading;
 pub mod serial_radio;
 pub mod tasks;
 pub mod world;

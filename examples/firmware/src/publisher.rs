@@ -1,4 +1,4 @@
-//! What the images of MQTT publish: five readings, then a pause without connection.
+//! The publications of the images of MQTT: five readings, then a pause without connection.
 
 use crate::console::{self, Piece::Text};
 use embassy_time::{Duration, Instant, Timer, with_deadline, with_timeout};

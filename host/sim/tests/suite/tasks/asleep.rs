@@ -110,6 +110,13 @@ pub(super) fn radio_on(world: &mut World<impl Device>) -> Duration {
     radio_on_until(world, Instant::ZERO + PERIOD * ROUNDS)
 }
 
+/// Time for which the radio of the leaf is on in the first minute, in which it opens a connection,
+/// and later.
+pub(super) fn radio_on_at_first_and_later(world: &mut World<impl Device>) -> [Duration; 2] {
+    let opening = radio_on_until(world, Instant::from_secs(59));
+    [opening, radio_on(world) - opening]
+}
+
 pub(super) fn radio_on_until(world: &mut World<impl Device>, end: Instant) -> Duration {
     world.run_until(end);
     let share = world.energy(1).radio.duty_cycle();

@@ -102,7 +102,7 @@ async fn relay_one(mut socket: TcpSocket<'static, Plan>, server: SocketAddr) {
     let (mut octets, mut is_open) = (vec![], true);
     while is_open {
         if with_timeout(Wait::from_secs(1), socket.readable()).await.is_err() {
-            // What is late, such as a second ticket.
+            // An octet that is late, such as of a second ticket.
             is_open = forward(&mut server, &mut socket, None).await;
             continue;
         }

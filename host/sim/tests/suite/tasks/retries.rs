@@ -22,7 +22,7 @@ const NO_ANSWER: &str = "the broker does not answer";
 /// Time for which the radio may be on in the hour.
 pub(super) const MOST_ON: kinglet_time::Duration = kinglet_time::Duration::from_millis(1_500);
 
-/// What a broker does with a connection.
+/// Failure of a broker.
 #[derive(Clone, Copy, Debug)]
 enum Failure {
     /// It does not listen.

@@ -1,8 +1,8 @@
 //! The leaf of `mqtt.rs` over TLS 1.3 with a pre-shared key, to Mosquitto.
 
-use super::asleep::{self, radio_on, radio_on_until};
+use super::asleep::{self, radio_on_at_first_and_later, radio_on_until};
 use super::cable::{Mosquitto, relay};
-use super::mqtt::{self, RESPONSE_TIME, publish_each_minute, session};
+use super::mqtt::{self, Cost, RESPONSE_TIME, publish_each_minute, session};
 use super::network::{Sockets, network_with_loss, run_until};
 use super::retries::MOST_ON;
 use embassy_time::Timer;
@@ -92,16 +92,7 @@ async fn publish_once(stack: Sockets, log: Rc<RefCell<Vec<Result<(), String>>>>)
     }
 }
 
-/// What the leaf costs: time for which its radio is on in the first minute, in which it opens the
-/// connection, and later, in microseconds; and the slowest acknowledgement in ms. The cable gets no
-/// answer, and fails, if the broker does not take a message.
-#[derive(Clone, Copy, Debug, Default)]
-struct Cost {
-    opening_us: u64,
-    later_us: u64,
-    slowest_ms: u64,
-}
-
+/// The cable gets no answer, and fails, if the broker does not take a message.
 fn by_mqtt_over_tls(broker: SocketAddr, seed: u64, loss: f64) -> Cost {
     let (one, mut parent) = asleep::parent_node();
     parent.spawn(relay(one, MQTT_OVER_TLS, Rc::new(Cell::new(broker))));
@@ -109,29 +100,21 @@ fn by_mqtt_over_tls(broker: SocketAddr, seed: u64, loss: f64) -> Cost {
     let slowest = Rc::new(Cell::new(0));
     leaf.spawn(publish(two, Rc::clone(&slowest)));
     let mut world = network_with_loss(seed, vec![parent, leaf], loss);
-    let opening = radio_on_until(&mut world, Instant::from_secs(59));
-    let later = radio_on(&mut world) - opening;
+    let on = radio_on_at_first_and_later(&mut world);
     assert!(slowest.get() > 0, "nothing was acknowledged");
-    Cost { opening_us: opening.as_micros(), later_us: later.as_micros(), slowest_ms: slowest.get() }
+    Cost::of(on, slowest.get())
 }
 
 #[test]
 fn a_publication_over_tls_costs_the_radio_less_than_twice_a_confirmable_message() {
     let Some(broker) = Mosquitto::start(NAME, KEY) else { return };
     for (loss, most_percent) in [(0.0, 180), (0.1, 145)] {
-        let (mut coap_us, mut sum) = (0, Cost::default());
-        for seed in 1..=6 {
-            coap_us += mqtt::by_coap(seed, loss).0.as_micros();
-            let cost = by_mqtt_over_tls(broker.address, seed, loss);
-            sum.opening_us += cost.opening_us;
-            sum.later_us += cost.later_us;
-            sum.slowest_ms = sum.slowest_ms.max(cost.slowest_ms);
-        }
-        println!("loss {loss}: CoAP {coap_us} us, MQTT over TLS {sum:?}");
+        let coap = Cost::sum(|seed| mqtt::by_coap(seed, loss));
+        let tls = Cost::sum(|seed| by_mqtt_over_tls(broker.address, seed, loss));
+        println!("loss {loss}: CoAP {coap:?}, MQTT over TLS {tls:?}");
         // One frame more than CoAP, and 22 octets more of each record than MQTT.
-        let Cost { later_us, slowest_ms, .. } = sum;
-        assert!(later_us * 100 <= coap_us * most_percent, "{later_us} us, {coap_us} by CoAP");
-        assert!(slowest_ms < 2_000, "{slowest_ms} ms");
+        assert!(tls.later_us * 100 <= coap.later_us * most_percent, "{tls:?}, {coap:?}");
+        assert!(tls.slowest_ms < 2_000, "{tls:?}");
     }
 }
 
