@@ -7,7 +7,7 @@
 //! | `sensor` | a sleepy leaf sends readings to a host; its radio is its serial line |
 //! | `sensor-tasks` | the same as a task of an executor |
 //! | `mqtt` | a sleepy leaf publishes by MQTT; tasks |
-//! | `mqtt-tls` | the same over TLS 1.3; tasks |
+//! | `rust-mqtt`, `mqtt-tls` | the same by another client of MQTT, and over TLS 1.3; tasks |
 //! | `http` | a web server by `edge-http`; tasks |
 //! | `tls` | a sleepy leaf sends a reading over TLS 1.3; tasks |
 //! | `tls-certificate` | the same, with a certificate of the server; tasks |

@@ -1,5 +1,5 @@
-//! The exchange of the images of TLS: a reading, which the server sends back in reverse, as `openssl
-//! s_server -rev` does.
+//! The exchange of the images of TLS: a reading, which the server sends back in reverse, as
+//! `openssl s_server -rev` does.
 
 use crate::console::{self, Piece::Number, Piece::Text};
 use crate::place;
