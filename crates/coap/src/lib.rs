@@ -159,6 +159,7 @@
 //! | `newest.rs` | the order of notifications |
 //! | `rto.rs` | retransmission timeout |
 //! | `block.rs` | bodies in blocks |
+//! | `handler.rs` | the interfaces of `coap-message` and `coap-handler` |
 
 #![no_std]
 #![forbid(unsafe_code)]
@@ -173,6 +174,7 @@ mod block;
 mod config;
 mod endpoint;
 mod exchange;
+mod handler;
 mod info;
 mod message;
 mod newest;
@@ -187,6 +189,7 @@ pub use block::{
 pub use config::{CoapConfig, Sizes};
 pub use endpoint::{Delivery, Endpoint, Event, RequestError, RespondError};
 pub use exchange::{Handle, PeerEstimate, Reset, Slot, Ticket};
+pub use handler::ReadOption;
 pub use info::{Discard, Failure, Info, Stats};
 pub use kinglet_time::Expected;
 pub use message::{

@@ -315,7 +315,8 @@ pub struct Writer<'a> {
     out: &'a mut [u8],
     len: usize,
     number: u16,
-    has_payload: bool,
+    /// The first octet of the payload.
+    payload_at: Option<usize>,
 }
 
 impl<'a> Writer<'a> {
@@ -324,7 +325,7 @@ impl<'a> Writer<'a> {
     /// # Errors
     /// [`WriteError::Full`]
     pub fn new(out: &'a mut [u8], header: Header) -> Result<Self, WriteError> {
-        let mut writer = Writer { out, len: 0, number: 0, has_payload: false };
+        let mut writer = Writer { out, len: 0, number: 0, payload_at: None };
         let [high, low] = header.message_id.to_be_bytes();
         writer.push(&[header.first_octet(), header.code.0, high, low])?;
         writer.push(header.token.as_slice())?;
@@ -350,7 +351,7 @@ impl<'a> Writer<'a> {
     /// [`WriteError`]; nothing was written.
     pub fn option(&mut self, number: u16, value: &[u8]) -> Result<(), WriteError> {
         let delta = number.checked_sub(self.number).ok_or(WriteError::Order)?;
-        if self.has_payload {
+        if self.payload_at.is_some() {
             return Err(WriteError::Order);
         }
         let len = u16::try_from(value.len()).map_err(|_| WriteError::Full)?;
@@ -392,7 +393,7 @@ impl<'a> Writer<'a> {
     /// # Errors
     /// [`WriteError`]; nothing was written.
     pub fn payload_space(&mut self, len: usize) -> Result<&mut [u8], WriteError> {
-        if self.has_payload {
+        if self.payload_at.is_some() {
             return Err(WriteError::Order);
         }
         if len == 0 {
@@ -402,7 +403,7 @@ impl<'a> Writer<'a> {
             return Err(WriteError::Full);
         }
         self.push(&[PAYLOAD_MARKER])?;
-        self.has_payload = true;
+        self.payload_at = Some(self.len);
         self.space(len)
     }
 
@@ -413,6 +414,59 @@ impl<'a> Writer<'a> {
     pub fn payload(&mut self, payload: &[u8]) -> Result<(), WriteError> {
         copy(self.payload_space(payload.len())?, payload);
         Ok(())
+    }
+
+    /// Changes the code.
+    pub fn set_code(&mut self, code: Code) {
+        if let Some(octet) = self.out.get_mut(1) {
+            *octet = code.0;
+        }
+    }
+
+    /// Takes back options and payload.
+    pub fn restart(&mut self) {
+        (self.len, self.number, self.payload_at) = (self.options_at(), 0, None);
+    }
+
+    /// Returns the octets that further options or a payload with its marker may have.
+    pub fn room(&self) -> usize {
+        self.out.len().saturating_sub(self.len)
+    }
+
+    /// Returns the payload.
+    pub fn payload_mut(&mut self) -> &mut [u8] {
+        let at = self.payload_at.unwrap_or(self.len);
+        self.out.get_mut(at..self.len).unwrap_or_default()
+    }
+
+    /// Shortens the payload to `len` octets; a longer one stays as it is.
+    pub fn truncate(&mut self, len: usize) {
+        match self.payload_at {
+            // Without octets there is no marker.
+            Some(at) if len == 0 => (self.len, self.payload_at) = (at.saturating_sub(1), None),
+            Some(at) => self.len = self.len.min(at.saturating_add(len)),
+            None => {}
+        }
+    }
+
+    /// Calls `change` with number and value of each option.
+    pub fn each_option(&mut self, mut change: impl FnMut(u16, &mut [u8])) {
+        let (mut at, mut last) = (self.options_at(), 0);
+        while let Some(rest) = self.out.get(at..self.len) {
+            let mut options = Options { rest, number: last };
+            // The marker of the payload ends them.
+            let Some((number, value)) = options.next() else { return };
+            let to = self.len.saturating_sub(options.rest.len());
+            let from = to.saturating_sub(value.len());
+            change(number, self.out.get_mut(from..to).unwrap_or_default());
+            (at, last) = (to, number);
+        }
+    }
+
+    /// The first octet after header and token.
+    fn options_at(&self) -> usize {
+        let token = self.out.first().map_or(0, |first| first & 0xF);
+        HEADER_LEN.saturating_add(token.into())
     }
 
     /// Returns the number of octets written.

@@ -5,6 +5,7 @@ mod block_wise;
 mod codec;
 mod common;
 mod contract;
+mod interfaces;
 mod leisure;
 mod observe;
 mod observing;

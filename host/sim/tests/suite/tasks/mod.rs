@@ -5,6 +5,7 @@ mod cable;
 mod datagrams;
 mod dropped;
 mod executor;
+mod handlers;
 mod mqtt;
 mod names;
 mod network;
