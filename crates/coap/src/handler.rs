@@ -185,8 +185,8 @@ mod tests {
         fn render<M: MinimalWritableMessage>(self, message: &mut M) -> Result<(), Failure> {
             let code = coap_message::Code::new(Code::BAD_REQUEST.0);
             message.set_code(code.map_err(|_| Failure { has_text: false })?);
-            let text: &[u8] = if self.has_text { b"why" } else { &[0; 99] };
-            message.set_payload(text).map_err(|_| Failure { has_text: false })
+            message.set_payload(b"why").map_err(|_| Failure { has_text: false })?;
+            if self.has_text { Ok(()) } else { Err(self) }
         }
     }
 
