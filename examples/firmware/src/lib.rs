@@ -15,6 +15,7 @@
 //! | `echo`, `echo-…` | sends received data back, each in its own configuration |
 //! | `echo-tasks` | the same as tasks of an executor, with async sockets |
 //! | `measure` | counts the instructions of a segment |
+//! | `curve` | counts those of the elliptic curve of TLS |
 //! | `octets` | compares the copies and sums in assembly with plain ones |
 //!
 //! No code here panics or formats: `tools/no-panic` checks the linked images.
@@ -27,6 +28,7 @@ pub mod app;
 pub mod board;
 pub mod coap;
 pub mod console;
+pub mod counting;
 pub mod echo;
 pub mod host;
 pub mod numbers;

@@ -2,13 +2,12 @@
 
 use crate::LONGEST;
 use crate::station::{Station, settle};
-use cortex_m::peripheral::syst::SystClkSource;
 use kinglet::tcp::{ConnectionConfig, Handle, ListenConfig, State};
 use kinglet::time::{Duration, Instant};
 use kinglet::{Mote, Profile};
 use kinglet_firmware::app::{RECEIVER_ADDRESS, mss};
 use kinglet_firmware::board::Stack;
-use kinglet_firmware::console::{self, Piece::Number, Piece::Text};
+pub use kinglet_firmware::counting::{per, report_count, start_clock};
 
 /// Warm-up segments: slow start is over, and every table has its entries.
 pub const WARM_UP: u32 = 20;
@@ -16,8 +15,6 @@ pub const WARM_UP: u32 = 20;
 pub const SEGMENTS: u32 = 200;
 /// Octets of the MSS that timestamps take; the payload leaves room for them.
 pub const TIMESTAMPS: usize = 12;
-/// The emulated clock runs at 25 MHz, and an instruction takes a nanosecond.
-const INSTRUCTIONS_PER_TICK: u32 = 40;
 pub const FRAMES: u32 = 5;
 pub const PORT: u16 = 7;
 pub const CLEAR: Load = Load::prompt(FRAMES as u8, 0);
@@ -46,17 +43,6 @@ impl Load {
 
 /// Receiver and sender.
 pub type Ends<'a, P = Mote> = (Station<'a, P>, Station<'a, P>);
-
-/// Starts the clock.
-pub fn start_clock() -> Result<(), &'static str> {
-    let peripherals = cortex_m::Peripherals::take().ok_or("no peripherals")?;
-    let mut clock = peripherals.SYST;
-    clock.set_clock_source(SystClkSource::Core);
-    clock.set_reload(0xFF_FFFF);
-    clock.clear_current();
-    clock.enable_counter();
-    Ok(())
-}
 
 /// Moves the segments; returns the time of the next one, and the depth of the stack.
 pub fn transfer<P: Profile>(
@@ -90,18 +76,6 @@ pub fn transfer<P: Profile>(
         return Err("segments do not take the frames and acknowledgements that they should");
     }
     Ok((now, depth))
-}
-
-/// Instructions in `ticks` for each of `count`; zero if `count` is zero.
-pub const fn per(ticks: u32, count: u32) -> u32 {
-    match (ticks * INSTRUCTIONS_PER_TICK).checked_div(count) {
-        Some(instructions) => instructions,
-        None => 0,
-    }
-}
-
-pub fn report_count(name: &str, count: u32) {
-    console::line(&[Text("instructions "), Text(name), Text(" "), Number(count)]);
 }
 
 /// Moves one segment and its acknowledgement; returns the time of the next one.
