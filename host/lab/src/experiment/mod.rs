@@ -298,17 +298,7 @@ static IN_RUST: &[Experiment] = &[
     bursts::TIMELINE,
     bursts::POWER,
     bursts::TRANSPORTS,
-    design::BACKOFF,
-    design::RETRIES,
-    design::METRIC,
-    design::ACKS,
-    design::RTO,
-    design::WINDOW,
-    design::BANDWIDTH,
     design::FACTORIAL,
-    design::LINK_FAILURE,
-    design::MULTIFLOW,
-    design::DEFAULTS,
 ];
 
 /// Experiment with this id.

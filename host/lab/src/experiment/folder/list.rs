@@ -45,6 +45,16 @@ macro_rules! embedded {
 }
 
 folders! {
+    "design-acks"
+    "design-backoff"
+    "design-bandwidth"
+    "design-defaults"
+    "design-link-failure"
+    "design-metric"
+    "design-multiflow"
+    "design-retries"
+    "design-rto"
+    "design-window"
     "kinglet-hops"
     "tcplp-batching"
     "tcplp-buffer"
