@@ -4,7 +4,6 @@
 
 mod air;
 mod bounds;
-mod bursts;
 mod context;
 mod crossings;
 mod design;
@@ -14,7 +13,6 @@ mod known;
 mod low_power;
 mod memory;
 mod model;
-mod multi_hop;
 mod one_hop;
 mod over_rpl;
 mod requests;

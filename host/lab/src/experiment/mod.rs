@@ -12,13 +12,11 @@ pub(crate) mod design;
 pub(crate) mod duty_cycles;
 pub(crate) mod folder;
 mod headers_on_air;
-mod hosts;
 mod intervals;
 mod kinglet_asleep;
 mod kinglet_fair;
 pub(crate) mod kinglet_features;
 pub(crate) mod kinglet_formation;
-mod kinglet_load;
 mod kinglet_mesh;
 mod kinglet_model;
 mod kinglet_page;
@@ -36,13 +34,10 @@ mod tcplp_context;
 mod tcplp_day;
 mod tcplp_frame_time;
 mod tcplp_headers;
-mod tcplp_hops;
 mod tcplp_latency;
-mod tcplp_loss;
 mod tcplp_memory;
 mod tcplp_outages;
 mod tcplp_response_size;
-mod tcplp_retry_delay;
 mod tcplp_stacks;
 mod tcplp_timers;
 mod timeout_cause;
@@ -52,7 +47,6 @@ pub use defaults::SERIES as DEFAULTS;
 pub use design::OfPairs;
 pub use duty_cycles::OfNode;
 pub use folder::columns;
-pub(crate) use hosts::Host;
 pub use metric::Metric;
 pub(crate) use models::Model;
 pub use over_rpl::OfTree;
@@ -242,7 +236,13 @@ pub fn has_fields(id: &str) -> bool {
 }
 
 static ALL: LazyLock<Vec<Experiment>> = LazyLock::new(|| {
-    let mut all: Vec<Experiment> = IN_RUST.iter().copied().chain(folder::experiments()).collect();
+    let live: Vec<Experiment> = folder::experiments().collect();
+    let mut all: Vec<Experiment> = IN_RUST
+        .iter()
+        .copied()
+        .filter(|e| live.iter().all(|l| l.id != e.id))
+        .chain(live.iter().copied())
+        .collect();
     all.sort_by_key(|experiment| experiment.id);
     all
 });
@@ -254,16 +254,12 @@ static IN_RUST: &[Experiment] = &[
     tcplp_headers::EXPERIMENT,
     tcplp_bound::EXPERIMENT,
     tcplp_stacks::EXPERIMENT,
-    tcplp_retry_delay::EXPERIMENT,
-    tcplp_hops::EXPERIMENT,
-    tcplp_loss::EXPERIMENT,
     tcplp_day::EXPERIMENT,
     tcplp_latency::EXPERIMENT,
     tcplp_response_size::EXPERIMENT,
     kinglet_sleep::EXPERIMENT,
     kinglet_asleep::EXPERIMENT,
     duty_cycles::EXPERIMENT,
-    kinglet_load::EXPERIMENT,
     kinglet_fair::EXPERIMENT,
     kinglet_formation::EXPERIMENT,
     kinglet_features::EXPERIMENT,
@@ -287,17 +283,9 @@ static IN_RUST: &[Experiment] = &[
     over_rpl::BUGS,
     over_rpl::FORMS,
     over_rpl::METERS,
-    bursts::IDLE,
     bursts::TIMING,
-    bursts::LENGTH,
-    bursts::MECHANISMS,
-    bursts::FRAGMENTS,
-    bursts::INTERFERENCE,
-    bursts::CROSS,
-    bursts::TWO_BULKS,
     bursts::TIMELINE,
     bursts::POWER,
-    bursts::TRANSPORTS,
     design::FACTORIAL,
 ];
 

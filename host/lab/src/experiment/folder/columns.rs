@@ -111,6 +111,7 @@ pub(super) static COLUMNS: &[Column] = &[
     bursts("bursts.radio", OfBursts::Radio, "the same, mean of relays, or of all nodes"),
     bursts("bursts.throughput", OfBursts::Throughput, "received payload"),
     bursts("bursts.throughput_of_frames", OfBursts::OfFrames, "with all headers behind the MAC's"),
+    bursts("pip.throughput_of_frames", OfBursts::OfPip, "the same of a file sent by PIP"),
     bursts("bursts.rate", OfBursts::Rate, "received frames of full length"),
     bursts("bursts.energy", OfBursts::EnergyPerKb, "of a relay by received data"),
     bursts("bursts.flash_share", OfBursts::FlashShare, "share of the flash in it"),

@@ -142,6 +142,16 @@ impl Scope {
             move |column: &str, at: Kwargs| find.has(column, &at)
         };
         names.insert("has".to_owned(), Value::from_function(has));
+        let every = {
+            let find = find.clone();
+            move |column: &str, at: Kwargs| find.every(column, &at, |point| point.1.mean)
+        };
+        names.insert("every".to_owned(), Value::from_function(every));
+        let labels = {
+            let find = find.clone();
+            move |column: &str, at: Kwargs| find.every(column, &at, |point| point.1.label.clone())
+        };
+        names.insert("names".to_owned(), Value::from_function(labels));
         let over = {
             let find = find.clone();
             move |field: &str, column: &str, at: Kwargs| find.over(field, column, &at)
@@ -264,6 +274,23 @@ impl Find {
             Points::List(_, points) => points,
         };
         Ok(points.iter().all(|at| rows.iter().any(|(values, _)| values == at)))
+    }
+
+    /// A part of all rows of a column at points with these values of fields, whatever the others.
+    fn every<T>(
+        &self,
+        column: &str,
+        at: &Kwargs,
+        part: fn(&(Values, Row)) -> T,
+    ) -> Result<Vec<T>, Error> {
+        let mut given: Vec<(&str, Value)> = Vec::new();
+        for field in at.args() {
+            self.known(field, &self.here)?;
+            given.push((field, at.get(field)?));
+        }
+        let is_there = |row: &&(Values, Row)| given.iter().all(|(field, it)| row.0[*field] == *it);
+        let parts: Vec<T> = self.rows(column)?.iter().filter(is_there).map(part).collect();
+        if parts.is_empty() { Err(self.absent(column)) } else { Ok(parts) }
     }
 
     /// The means of a column at all planned values of a field at which it has one; for another

@@ -18,6 +18,12 @@ pub(super) fn environment() -> Environment<'static> {
     environment.add_filter("ratios", |values: Vec<f64>| {
         values.windows(2).map(|pair| pair[1] / pair[0]).collect::<Vec<f64>>()
     });
+    environment.add_filter("by", |values: Vec<f64>, others: Vec<f64>| {
+        values.iter().zip(others).map(|(value, other)| value / other).collect::<Vec<f64>>()
+    });
+    environment.add_filter("times", |values: Vec<f64>, others: Vec<f64>| {
+        values.iter().zip(others).map(|(value, other)| value * other).collect::<Vec<f64>>()
+    });
     environment.add_filter("place", |values: Vec<f64>, value: f64| {
         values.iter().position(|it| *it == value)
     });
@@ -41,6 +47,7 @@ pub(super) fn environment() -> Environment<'static> {
     environment.add_function("segment_bound", segment_bound);
     environment.add_function("one_hop_bound", || one_hop_bound().kbps);
     environment.add_function("channel_bound", channel_bound);
+    environment.add_function("driver_us", radio::driver_us);
     environment.add_function("sharing", sharing);
     environment
 }
@@ -119,6 +126,8 @@ mod tests {
     #[test]
     fn lists_have_a_mean_a_variance_and_a_trend() {
         for (expression, value) in [
+            ("([6, 8]|by([2, 4]))[1]", 2.0),
+            ("([6, 8]|times([2, 4]))[1]", 32.0),
             ("[1, 2, 6]|mean", 3.0),
             ("[1, 2, 6]|variance", 14.0 / 3.0),
             ("[1, 3, 2, 4]|rank", 0.8),

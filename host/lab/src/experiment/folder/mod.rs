@@ -53,7 +53,7 @@ pub(crate) struct Definition {
 /// Column that every transfer has.
 const ALWAYS: &str = "retransmissions_per_loss";
 /// Functions of expressions that take a column as their first argument.
-const OF_COLUMN: [&str; 5] = ["ci95", "bound", "has", "over", "values"];
+const OF_COLUMN: [&str; 7] = ["bound", "ci95", "every", "has", "names", "over", "values"];
 
 /// Texts of the files of a folder.
 #[derive(Clone, Copy)]
