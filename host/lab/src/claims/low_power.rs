@@ -7,7 +7,6 @@ use super::{Finding, Table, Test, requests};
 /// Test of the claim with this id.
 pub(super) fn test_of(id: &str) -> Option<Test> {
     Some(match id {
-        "kinglet.bulk-asleep" => bulk_asleep,
         "tcplp.sec8.2.2.ideal" => ideal,
         "tcplp.table7.fullday" => day,
         "tcplp.sec8.2.3.indirect-retries" => indirect_retries,
@@ -20,36 +19,6 @@ pub(super) fn test_of(id: &str) -> Option<Test> {
         "kinglet.sleep-rounds" => sleep_rounds,
         _ => return requests::test_of(id),
     })
-}
-
-/// Goodput and radio time compared with polling every 100 ms at each point. Differences within the
-/// intervals of five seeds do not count.
-fn bulk_asleep(t: &Table<'_>) -> Option<Finding> {
-    let mut goodput = (f64::INFINITY, String::new());
-    let mut radio = (0.0, String::new());
-    for due in t.all("goodput") {
-        let Some(point) = due.label.strip_suffix(" poll=due") else { continue };
-        let fixed = format!("{point} poll=fixed");
-        let share = due.mean / t.mean(&fixed, "goodput")?;
-        if share < goodput.0 {
-            goodput = (share, point.to_owned());
-        }
-        let on = [&due.label, &fixed].map(|label| t.row(label, "leaf_radio_per_kb"));
-        let [Some(own), Some(other)] = on else { return None };
-        let noise = own.ci95.unwrap_or(0.0) + other.ci95.unwrap_or(0.0);
-        let more = (own.mean - noise) / other.mean;
-        if more > radio.0 {
-            radio = (more, point.to_owned());
-        }
-    }
-    let compared = format!(
-        "goodput least at {}; radio time of an octet at most {:.2} times as much, at {}",
-        goodput.1, radio.0, radio.1
-    );
-    Bounds::default()
-        .at_least("least goodput", goodput.0, 0.95)
-        .at_most("most radio time of an octet", radio.0, 1.0)
-        .found(goodput.0 * 100.0, compared)
 }
 
 const RADIO: &str = "radio_duty_cycle";

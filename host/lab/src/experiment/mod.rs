@@ -13,7 +13,6 @@ pub(crate) mod duty_cycles;
 pub(crate) mod folder;
 mod headers_on_air;
 mod intervals;
-mod kinglet_asleep;
 mod kinglet_fair;
 pub(crate) mod kinglet_features;
 pub(crate) mod kinglet_formation;
@@ -56,7 +55,7 @@ pub(crate) use tcplp_stacks::table_9;
 use crate::chart::Figure;
 use crate::row::Row;
 use crate::run::RunResult;
-use crate::scenario::{Overlap, Scenario, ScenarioError, tcplp};
+use crate::scenario::{Scenario, ScenarioError, tcplp};
 use kinglet::time::Duration;
 use std::sync::LazyLock;
 
@@ -258,7 +257,6 @@ static IN_RUST: &[Experiment] = &[
     tcplp_latency::EXPERIMENT,
     tcplp_response_size::EXPERIMENT,
     kinglet_sleep::EXPERIMENT,
-    kinglet_asleep::EXPERIMENT,
     duty_cycles::EXPERIMENT,
     kinglet_fair::EXPERIMENT,
     kinglet_formation::EXPERIMENT,
@@ -271,16 +269,6 @@ static IN_RUST: &[Experiment] = &[
     tcplp_outages::EXPERIMENT,
     kinglet_model::EXPERIMENT,
     kinglet_mesh::EXPERIMENT,
-    over_rpl::ETX,
-    over_rpl::QUEUE_LOSS,
-    over_rpl::UDP_LOSS,
-    over_rpl::THROUGHPUT,
-    over_rpl::TCP_ETX,
-    over_rpl::FAIRNESS,
-    over_rpl::CONTROL,
-    over_rpl::SEVEN_HOPS,
-    over_rpl::RTO,
-    over_rpl::BUGS,
     over_rpl::FORMS,
     over_rpl::METERS,
     bursts::TIMING,
@@ -306,12 +294,6 @@ fn point(
     metrics: &'static [Metric],
 ) -> Point {
     Point { label, series, x, scenario, metrics, timeline_s: None }
-}
-
-/// The same with another model of overlapping frames.
-fn with_overlap(mut scenario: Scenario, overlap: Overlap) -> Scenario {
-    scenario.medium.overlap = overlap;
-    scenario
 }
 
 /// Empty plan: the experiment only computes.

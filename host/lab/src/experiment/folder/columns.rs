@@ -1,7 +1,7 @@
 //! Registry of columns: each metric by the name that files use.
 
 use super::super::timeout_cause::TimeoutCause;
-use super::super::{Metric, OfBursts, OfPairs};
+use super::super::{Metric, OfBursts, OfPairs, OfTree};
 use crate::scenario::Carrier;
 use kinglet_coap::Rto;
 use kinglet_sim::ledger::Cause;
@@ -31,6 +31,10 @@ const fn sensors(key: &'static str, of: fn(Carrier) -> Metric, meaning: &'static
 
 const fn bursts(key: &'static str, of: OfBursts, meaning: &'static str) -> Column {
     run(key, Metric::OfBursts(of), meaning)
+}
+
+const fn tree(key: &'static str, of: OfTree, meaning: &'static str) -> Column {
+    run(key, Metric::OfTree(of), meaning)
 }
 
 const fn pairs(key: &'static str, of: OfPairs, meaning: &'static str) -> Column {
@@ -131,6 +135,49 @@ pub(super) static COLUMNS: &[Column] = &[
     bursts("bursts.collection_loss", OfBursts::CollectionLoss, "lost datagrams of other flows"),
     bursts("bursts.collection_delay", OfBursts::CollectionDelay, "delay of theirs, mean"),
     bursts("bursts.sent_again", OfBursts::Resent, "retransmitted segments by those sent"),
+    tree("tree.throughput", OfTree::Throughput, "received packets, mean over nodes"),
+    tree("tree.throughput_min", OfTree::ThroughputMin, "the same of the node with the least"),
+    tree("tree.throughput_hops_1", OfTree::ThroughputAt(1), "mean over nodes at one hop"),
+    tree("tree.throughput_hops_2", OfTree::ThroughputAt(2), "at two hops"),
+    tree("tree.throughput_hops_3", OfTree::ThroughputAt(3), "at three hops"),
+    tree("tree.throughput_hops_4", OfTree::ThroughputAt(4), "at four hops"),
+    tree("tree.throughput_hops_5", OfTree::ThroughputAt(5), "at five hops"),
+    tree("tree.throughput_hops_6", OfTree::ThroughputAt(6), "at six hops"),
+    tree("tree.throughput_hops_7", OfTree::ThroughputAt(7), "at seven hops"),
+    tree("tree.variation", OfTree::Variation, "standard deviation over nodes by the mean"),
+    tree("tree.fairness", OfTree::Fairness, "Jain's index over nodes"),
+    tree(
+        "tree.throughput_by_hops",
+        OfTree::ThroughputByHops,
+        "rank correlation of throughput and hops",
+    ),
+    tree(
+        "tree.throughput_by_rtt",
+        OfTree::ThroughputByRtt,
+        "rank correlation of throughput and round-trip time",
+    ),
+    tree("tree.rtt", OfTree::Rtt, "round-trip time, mean over nodes"),
+    tree("tree.rtt_by_hops", OfTree::RttByHops, "rank correlation of round-trip time and hops"),
+    tree("tree.loss", OfTree::Loss, "lost packets, mean over nodes"),
+    tree("tree.loss_spread", OfTree::LossSpread, "standard deviation of it over nodes"),
+    tree("tree.delivered", OfTree::Delivered, "received packets of those that TCP accepted"),
+    tree("tree.connections", OfTree::Connections, "opened connections, mean over nodes"),
+    tree("tree.segments", OfTree::SegmentsPerConnection, "TCP segments of a connection"),
+    tree("tree.tcp_etx", OfTree::TcpEtx, "TCP segments by those sent once"),
+    tree("tree.overhead", OfTree::Overhead, "TCP segments by received packets"),
+    tree("tree.link_etx", OfTree::LinkEtx, "transmissions of a frame, median over nodes"),
+    tree("tree.link_etx_worst", OfTree::LinkEtxWorst, "the same of the worst node"),
+    tree("tree.queue_loss", OfTree::QueueLoss, "packets dropped at full queues, mean over nodes"),
+    tree(
+        "tree.queue_loss_of_three",
+        OfTree::QueueLossConcentrated,
+        "share of the three nodes with the most",
+    ),
+    tree("tree.border_loss", OfTree::BorderLoss, "queue drops of the border router"),
+    tree("tree.border_share", OfTree::BorderShare, "its share in all queue drops"),
+    tree("tree.control", OfTree::Control, "RPL messages of a node"),
+    tree("tree.parent_changes", OfTree::ParentChanges, "parent changes of a node"),
+    tree("tree.depth", OfTree::Depth, "hops of the farthest node, mean over time"),
     pairs("pairs.goodput", OfPairs::Goodput, "of completed transfers, mean"),
     pairs("pairs.goodput_hops_1", OfPairs::GoodputAt(1), "the same over one hop"),
     pairs("pairs.goodput_hops_2", OfPairs::GoodputAt(2), "over two hops"),

@@ -131,7 +131,7 @@ pub(super) struct Published {
     pub(super) value: f64,
 }
 
-/// A figure of one of four kinds.
+/// A figure of one of five kinds.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Drawing {
@@ -141,6 +141,8 @@ pub(super) struct Drawing {
     pub(super) curves: Option<Text>,
     /// Column that is drawn as bars, or columns that are the parts of bars.
     pub(super) bars: Option<Spanned<Parts>>,
+    /// Columns that are the abscissae 1, 2, …: a curve for each point.
+    pub(super) along: Option<Spanned<Vec<String>>>,
     /// One figure for each point: its congestion window, or the radios' activity.
     pub(super) each: Option<Each>,
     /// Curves of another column, drawn as a model.

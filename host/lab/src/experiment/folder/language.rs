@@ -24,6 +24,9 @@ pub(super) fn environment() -> Environment<'static> {
     environment.add_filter("times", |values: Vec<f64>, others: Vec<f64>| {
         values.iter().zip(others).map(|(value, other)| value * other).collect::<Vec<f64>>()
     });
+    environment.add_filter("less", |values: Vec<f64>, others: Vec<f64>| {
+        values.iter().zip(others).map(|(value, other)| value - other).collect::<Vec<f64>>()
+    });
     environment.add_filter("place", |values: Vec<f64>, value: f64| {
         values.iter().position(|it| *it == value)
     });
@@ -128,6 +131,7 @@ mod tests {
         for (expression, value) in [
             ("([6, 8]|by([2, 4]))[1]", 2.0),
             ("([6, 8]|times([2, 4]))[1]", 32.0),
+            ("([6, 8]|less([2, 4]))[1]", 4.0),
             ("[1, 2, 6]|mean", 3.0),
             ("[1, 2, 6]|variance", 14.0 / 3.0),
             ("[1, 3, 2, 4]|rank", 0.8),
