@@ -1,6 +1,6 @@
 //! Radio profiles of the simulator, by their names in scenarios, for closed-form models.
 
-use crate::scenario::RadioProfile;
+use crate::scenario::{MAC, RadioProfile};
 use kinglet_sim::profile::{
     self, AT86RF233, CC2420, CC2420_CONTIKI, FrameTime, NRF52840, STANDARD, frame_time,
 };
@@ -19,6 +19,14 @@ pub(crate) const fn profile_of(name: RadioProfile) -> profile::RadioProfile {
 /// Time that a unicast frame of `psdu` octets with its acknowledgement takes its sender, by parts.
 pub(crate) fn parts(name: RadioProfile, psdu: usize, min_be: u8) -> FrameTime {
     frame_time(&profile_of(name), psdu, min_be)
+}
+
+/// Time of a frame of 127 octets at TCPlp's nodes, in microseconds (Fig. 4a, §6.3).
+const TCPLP_FRAME_US: f64 = 7_200.0;
+
+/// Time of their driver for such a frame in microseconds: what our profile of their radio lacks.
+pub(crate) fn driver_us() -> f64 {
+    TCPLP_FRAME_US - frame_us(RadioProfile::At86rf233, 127, MAC.csma_params.min_be)
 }
 
 /// Sum of the parts, in microseconds.

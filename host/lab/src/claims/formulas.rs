@@ -11,7 +11,8 @@ use std::cell::RefCell;
 pub(super) fn claims(experiment: &'static str) -> impl Iterator<Item = Claim> {
     let claims = definition(experiment).into_iter().flat_map(|it| it.claims());
     claims.map(move |claim| {
-        let Statement { id, place, statement, unit, paper, expected, reason, seeds } = claim;
+        let Statement { id, place, statement, unit, paper, expected, tested, reason, seeds } =
+            claim;
         Claim {
             id: id.to_owned(),
             experiment: experiment.to_owned(),
@@ -20,7 +21,7 @@ pub(super) fn claims(experiment: &'static str) -> impl Iterator<Item = Claim> {
             unit: unit.to_owned(),
             paper,
             expected,
-            tested: true,
+            tested,
             reason: reason.to_owned(),
             seeds,
         }

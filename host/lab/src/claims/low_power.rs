@@ -7,20 +7,12 @@ use super::{Finding, Table, Test, requests};
 /// Test of the claim with this id.
 pub(super) fn test_of(id: &str) -> Option<Test> {
     Some(match id {
-        "kinglet.bulk-asleep" => bulk_asleep,
-        "tcplp.fig10a.reliability-loss" => loss_reliability,
-        "tcplp.fig10b.retransmissions" => retransmissions,
-        "tcplp.fig10c.radio-dc" => loss_radio,
-        "tcplp.fig10d.cpu-dc" => loss_cpu,
-        "tcplp.sec8.2.2.cocoa-rtt" => cocoa_estimate,
-        "tcplp.sec8.2.2.ack-loss" => answers_lost,
         "tcplp.sec8.2.2.ideal" => ideal,
         "tcplp.table7.fullday" => day,
         "tcplp.sec8.2.3.indirect-retries" => indirect_retries,
         "kinglet.day-as-counted" => as_counted,
         "tcplp.fig11.fullday" => by_hour,
         "tcplp.sec8.2.4.reliability-cost" => reliability_cost,
-        "kinglet.loss-reliability" => own_loss_reliability,
         "kinglet.day" => own_day,
         "kinglet.day-ideal" => own_day_ideal,
         "kinglet.sleep-price" => sleep_price,
@@ -29,150 +21,10 @@ pub(super) fn test_of(id: &str) -> Option<Test> {
     })
 }
 
-/// Goodput and radio time compared with polling every 100 ms at each point. Differences within the
-/// intervals of five seeds do not count.
-fn bulk_asleep(t: &Table<'_>) -> Option<Finding> {
-    let mut goodput = (f64::INFINITY, String::new());
-    let mut radio = (0.0, String::new());
-    for due in t.all("goodput") {
-        let Some(point) = due.label.strip_suffix(" poll=due") else { continue };
-        let fixed = format!("{point} poll=fixed");
-        let share = due.mean / t.mean(&fixed, "goodput")?;
-        if share < goodput.0 {
-            goodput = (share, point.to_owned());
-        }
-        let on = [&due.label, &fixed].map(|label| t.row(label, "leaf_radio_per_kb"));
-        let [Some(own), Some(other)] = on else { return None };
-        let noise = own.ci95.unwrap_or(0.0) + other.ci95.unwrap_or(0.0);
-        let more = (own.mean - noise) / other.mean;
-        if more > radio.0 {
-            radio = (more, point.to_owned());
-        }
-    }
-    let compared = format!(
-        "goodput least at {}; radio time of an octet at most {:.2} times as much, at {}",
-        goodput.1, radio.0, radio.1
-    );
-    Bounds::default()
-        .at_least("least goodput", goodput.0, 0.95)
-        .at_most("most radio time of an octet", radio.0, 1.0)
-        .found(goodput.0 * 100.0, compared)
-}
-
 const RADIO: &str = "radio_duty_cycle";
 /// The same as the driver of the paper's nodes counts it: the paper's figures of a day are these.
 const COUNTED: &str = "radio_as_counted";
-/// The cipher is most of the CPU's work and the same for every protocol, so protocols are compared
-/// without it.
-const CPU: &str = "cpu_without_cipher";
 const RELIABILITY: &str = "reliability";
-
-/// Value of a metric of a protocol at a loss in per cent.
-fn at_loss(t: &Table<'_>, protocol: &str, loss: u32, metric: &str) -> Option<f64> {
-    t.mean(&format!("{protocol} loss={loss}"), metric)
-}
-
-fn loss_reliability(t: &Table<'_>) -> Option<Finding> {
-    let at = |protocol, loss| at_loss(t, protocol, loss, RELIABILITY);
-    let (tcp, coap) = (at("tcp", 15)?, at("coap", 15)?);
-    let (cocoa, coap_12) = (at("cocoa", 12)?, at("coap", 12)?);
-    let (tcp_21, coap_21) = (at("tcp", 21)?, at("coap", 21)?);
-    let compared = format!(
-        "CoAP {coap:.1}; at 12 % CoCoA {cocoa:.1}, CoAP {coap_12:.1}; at 21 % TCP {tcp_21:.1}, \
-         CoAP {coap_21:.1}"
-    );
-    Bounds::default()
-        .at_least("TCP at 15 %", tcp, 98.0)
-        .at_least("CoAP at 15 %", coap, 98.0)
-        .below("CoCoA at 12 %", cocoa, coap_12)
-        .below("TCP at 21 %", tcp_21, coap_21)
-        .found(tcp, compared)
-}
-
-fn own_loss_reliability(t: &Table<'_>) -> Option<Finding> {
-    let at = |protocol, loss| at_loss(t, protocol, loss, RELIABILITY);
-    let mut worst: f64 = 100.0;
-    for loss in [0, 3, 6, 9, 12, 15] {
-        worst = worst.min(at("kinglet tcp", loss)?);
-    }
-    let (tcp, coap) = (at("kinglet tcp", 21)?, at("kinglet coap", 21)?);
-    let compared = format!("up to 15 %; at 21 % TCP {tcp:.2}, CoAP {coap:.2}");
-    Bounds::default()
-        .at_least("least", worst, 99.995)
-        .at_least("TCP at 21 %", tcp, coap)
-        .found(worst, compared)
-}
-
-fn retransmissions(t: &Table<'_>) -> Option<Finding> {
-    let (mut others, mut all) = (0.0, 0.0);
-    for loss in [3, 6, 9, 12, 15, 18, 21] {
-        let (resent, timeouts) =
-            (at_loss(t, "tcp", loss, "retransmitted")?, at_loss(t, "tcp", loss, "by_timeout")?);
-        others += resent - timeouts;
-        all += resent;
-    }
-    let (tcp, coap) =
-        (at_loss(t, "tcp", 21, "retransmitted")?, at_loss(t, "coap", 21, "retransmitted")?);
-    let share = others / all * 100.0;
-    let compared = format!("over all losses; at 21 % TCP {tcp:.0}, CoAP {coap:.0} an hour");
-    Bounds::default()
-        .above("not by timeouts, an hour", others, 0.0)
-        .below("per cent not by timeouts", share, 50.0)
-        .below("retransmitted by TCP", tcp, coap)
-        .found(share, compared)
-}
-
-fn loss_radio(t: &Table<'_>) -> Option<Finding> {
-    let (mut worst, mut share): (f64, f64) = (0.0, 0.0);
-    for loss in [0, 3, 6, 9, 12, 15] {
-        let at = |protocol| at_loss(t, protocol, loss, RADIO);
-        let (tcp, coap, ideal) = (at("tcp")?, at("coap")?, at("ideal")?);
-        let differs = (tcp - coap).abs() / coap;
-        worst = worst.max(differs);
-        share = share.max(ideal / tcp.min(coap));
-    }
-    let compared = format!("at most; the ideal protocol's share {share:.2}");
-    Bounds::default()
-        .below("TCP and CoAP apart by", worst, 0.35)
-        .below("the ideal protocol's share", share, 0.6)
-        .found(worst, compared)
-}
-
-fn loss_cpu(t: &Table<'_>) -> Option<Finding> {
-    let mut worst: f64 = 0.0;
-    for loss in [0, 3, 6, 9, 12, 15, 18, 21] {
-        let (tcp, coap) = (at_loss(t, "tcp", loss, CPU)?, at_loss(t, "coap", loss, CPU)?);
-        worst = worst.max(tcp / coap).max(coap / tcp);
-    }
-    Bounds::default()
-        .at_most("one by the other", worst, 2.0)
-        .found(worst, "at most, over all losses, without the cipher".to_owned())
-}
-
-fn cocoa_estimate(t: &Table<'_>) -> Option<Finding> {
-    let growth = |protocol, metric| {
-        Some(at_loss(t, protocol, 12, metric)? / at_loss(t, protocol, 0, metric)?)
-    };
-    let (timeout, rtt) = (growth("cocoa", "timeout")?, growth("tcp", "rtt")?);
-    let compared = format!("TCP's round-trip times {rtt:.2}");
-    Bounds::default()
-        .above("growth of CoCoA's timeout", timeout, 2.0)
-        .below("growth of TCP's round trip", rtt, 1.2)
-        .found(timeout, compared)
-}
-
-fn answers_lost(t: &Table<'_>) -> Option<Finding> {
-    let share = |protocol: &str, loss: u32| {
-        t.mean(&format!("{protocol} answers_lost={loss}"), "retransmitted_share")
-    };
-    let mut holds = true;
-    for loss in [6, 9, 12] {
-        holds &= share("tcp", loss)? < share("coap", loss)?;
-    }
-    let (tcp, coap) = (share("tcp", 9)?, share("coap", 9)?);
-    let compared = format!("{tcp:.1} and {coap:.1} % of what was sent once");
-    Bounds::default().is(holds, "TCP sends less again at 6, 9 and 12 %").found(tcp / coap, compared)
-}
 
 fn indirect_retries(t: &Table<'_>) -> Option<Finding> {
     let at = |protocol: &str| t.mean(&format!("{protocol} at=night"), "indirect_retries");

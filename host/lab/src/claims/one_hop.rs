@@ -3,10 +3,6 @@
 use super::bounds::Bounds;
 use super::{Finding, Table};
 
-pub(super) fn goodputs(t: &Table<'_>, key: &str, suffix: &str, xs: &[u32]) -> Option<Vec<f64>> {
-    xs.iter().map(|x| t.mean(&format!("{key}={x}{suffix}"), "goodput")).collect()
-}
-
 pub(super) fn overhead50(t: &Table<'_>) -> Option<Finding> {
     let share = t.mean("mss_frames=1", "header_share")?;
     let what = "TCP/IP headers by what a frame has room for";

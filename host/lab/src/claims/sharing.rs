@@ -1,4 +1,4 @@
-//! Tests of the claims about fairness of flows, sensors under load, and formation of meshes.
+//! Tests of the claims about fairness of flows, and formation of meshes.
 
 use super::bounds::Bounds;
 use super::{Finding, Table, Test, model};
@@ -11,7 +11,6 @@ pub(super) fn test_of(id: &str) -> Option<Test> {
     Some(match id {
         "kinglet.line-fairness" => line,
         "kinglet.grid-31" => grid,
-        "kinglet.load" => load,
         "kinglet.formation" => formation,
         "kinglet.mesh-share" => mesh_share,
         "kinglet.mesh-repair" => mesh_repair,
@@ -142,31 +141,6 @@ fn worst(
 ) -> Option<(f64, f64, String)> {
     let rows = t.all(metric).map(|row| (row.mean, allowed(row.x), row.label.clone()));
     rows.max_by(|a, b| (a.0 / a.1).total_cmp(&(b.0 / b.1)))
-}
-
-fn load(t: &Table<'_>) -> Option<Finding> {
-    let mut least = (f64::INFINITY, String::new());
-    let mut radio: f64 = 0.0;
-    for paper in t.all("reliability_min") {
-        let Some(rate) = paper.label.strip_prefix("tcp ") else { continue };
-        let on = t.mean(&paper.label, "radio_duty_cycle")?;
-        for method in ["kinglet tcp", "kinglet tcp host=linux"] {
-            let label = format!("{method} {rate}");
-            let ours = t.row(&label, "reliability_min")?;
-            // If both lose almost nothing, seeds differ by more than the settings do.
-            let noise = ours.ci95.unwrap_or(0.0).min(paper.ci95.unwrap_or(0.0));
-            let more = ours.mean + noise - paper.mean;
-            radio = radio.max(t.mean(&label, "radio_duty_cycle")? / on);
-            if more < least.0 {
-                least = (more, label);
-            }
-        }
-    }
-    let compared = format!("least at {}; radio on for {radio:.2} times as long", least.1);
-    Bounds::default()
-        .at_least("points more", least.0, 0.0)
-        .at_most("radio on by", radio, 1.0)
-        .found(least.0, compared)
 }
 
 #[cfg(test)]

@@ -1,10 +1,7 @@
 //! One test per claim. Thresholds are those suggested in the reference list, not fitted to our
 //! results.
 
-use super::{
-    Test, air, bursts, crossings, design, duty_cycles, low_power, multi_hop, one_hop, over_rpl,
-    timing,
-};
+use super::{Test, air, crossings, design, duty_cycles, low_power, one_hop, over_rpl, timing};
 
 /// Test of the claim with this id.
 pub(super) fn test_of(id: &str) -> Option<Test> {
@@ -15,27 +12,14 @@ pub(super) fn test_of(id: &str) -> Option<Test> {
         "tcplp.fig4a.frametime" => one_hop::frame_time,
         "tcplp.fig4b.upperbound" => one_hop::upper_bound,
         "tcplp.sec6.3.goodput75" => one_hop::goodput75,
-        "tcplp.fig5a.singlehop-delay" => multi_hop::delay_one_hop,
-        "tcplp.fig5b.threehop-delay" => multi_hop::delay_three_hops,
-        "tcplp.fig5c.rtt" => multi_hop::delay_rtt,
-        "tcplp.fig5d.frames" => multi_hop::delay_frames,
-        "tcplp.sec7.2.bound" => multi_hop::hop_bound,
-        "tcplp.sec7.2.hops" => multi_hop::hops,
-        "tcplp.sec7.2.window-invariance" => multi_hop::window_invariance,
-        "tcplp.sec7.3.robust" => multi_hop::robust,
         "kinglet.one-hop-share" => one_hop::one_hop_share,
         "kinglet.bound-formula" => one_hop::bound_formula,
-        "kinglet.hops-share" => multi_hop::hops_share,
-        "kinglet.channel-bound" => multi_hop::channel_bound,
-        "kinglet.control" => multi_hop::control,
-        "kinglet.adaptive-delay" => multi_hop::adaptive_delay,
         _ => {
             let rpl = || over_rpl::test_of(id);
             let low_power = || low_power::test_of(id);
             return air::test_of(id)
                 .or_else(low_power)
                 .or_else(rpl)
-                .or_else(|| bursts::test_of(id))
                 .or_else(|| crossings::test_of(id))
                 .or_else(|| timing::test_of(id))
                 .or_else(|| duty_cycles::test_of(id))

@@ -1,7 +1,6 @@
 //! App. C's open question: goodput of a sleepy sender, predicted from its path's goodput while
 //! always on.
 
-use super::tcplp_retry_delay::equation_1;
 use super::{Effort, Experiment, ExperimentResult, Metric, Point, Rows, line_scenario};
 use crate::chart::{Figure, curves, overlay};
 use crate::layout::{Format, Frame, mac_header};
@@ -169,6 +168,12 @@ fn refine(rows: &mut Rows) {
         compare(rows, &path, mss, case, None);
         sleeps.iter().for_each(|ms| compare(rows, &path, mss, case, Some(*ms)));
     }
+}
+
+/// Goodput by Equation 1 in kb/s, from `mss` in octets, `rtt_ms`, loss probability `p` and window
+/// `w` in segments: two productive round trips are lost per loss.
+fn equation_1(mss: f64, rtt_ms: f64, p: f64, w: f64) -> f64 {
+    mss * 8.0 / rtt_ms / (1.0 / w + 2.0 * p)
 }
 
 /// Adds the model's predictions for one point, and the errors of the model and of Equation 1.

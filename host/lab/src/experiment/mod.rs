@@ -12,13 +12,10 @@ pub(crate) mod design;
 pub(crate) mod duty_cycles;
 pub(crate) mod folder;
 mod headers_on_air;
-mod hosts;
 mod intervals;
-mod kinglet_asleep;
 mod kinglet_fair;
 pub(crate) mod kinglet_features;
 pub(crate) mod kinglet_formation;
-mod kinglet_load;
 mod kinglet_mesh;
 mod kinglet_model;
 mod kinglet_page;
@@ -36,13 +33,10 @@ mod tcplp_context;
 mod tcplp_day;
 mod tcplp_frame_time;
 mod tcplp_headers;
-mod tcplp_hops;
 mod tcplp_latency;
-mod tcplp_loss;
 mod tcplp_memory;
 mod tcplp_outages;
 mod tcplp_response_size;
-mod tcplp_retry_delay;
 mod tcplp_stacks;
 mod tcplp_timers;
 mod timeout_cause;
@@ -52,7 +46,6 @@ pub use defaults::SERIES as DEFAULTS;
 pub use design::OfPairs;
 pub use duty_cycles::OfNode;
 pub use folder::columns;
-pub(crate) use hosts::Host;
 pub use metric::Metric;
 pub(crate) use models::Model;
 pub use over_rpl::OfTree;
@@ -62,7 +55,7 @@ pub(crate) use tcplp_stacks::table_9;
 use crate::chart::Figure;
 use crate::row::Row;
 use crate::run::RunResult;
-use crate::scenario::{Overlap, Scenario, ScenarioError, tcplp};
+use crate::scenario::{Scenario, ScenarioError, tcplp};
 use kinglet::time::Duration;
 use std::sync::LazyLock;
 
@@ -242,7 +235,13 @@ pub fn has_fields(id: &str) -> bool {
 }
 
 static ALL: LazyLock<Vec<Experiment>> = LazyLock::new(|| {
-    let mut all: Vec<Experiment> = IN_RUST.iter().copied().chain(folder::experiments()).collect();
+    let live: Vec<Experiment> = folder::experiments().collect();
+    let mut all: Vec<Experiment> = IN_RUST
+        .iter()
+        .copied()
+        .filter(|e| live.iter().all(|l| l.id != e.id))
+        .chain(live.iter().copied())
+        .collect();
     all.sort_by_key(|experiment| experiment.id);
     all
 });
@@ -254,16 +253,11 @@ static IN_RUST: &[Experiment] = &[
     tcplp_headers::EXPERIMENT,
     tcplp_bound::EXPERIMENT,
     tcplp_stacks::EXPERIMENT,
-    tcplp_retry_delay::EXPERIMENT,
-    tcplp_hops::EXPERIMENT,
-    tcplp_loss::EXPERIMENT,
     tcplp_day::EXPERIMENT,
     tcplp_latency::EXPERIMENT,
     tcplp_response_size::EXPERIMENT,
     kinglet_sleep::EXPERIMENT,
-    kinglet_asleep::EXPERIMENT,
     duty_cycles::EXPERIMENT,
-    kinglet_load::EXPERIMENT,
     kinglet_fair::EXPERIMENT,
     kinglet_formation::EXPERIMENT,
     kinglet_features::EXPERIMENT,
@@ -275,40 +269,12 @@ static IN_RUST: &[Experiment] = &[
     tcplp_outages::EXPERIMENT,
     kinglet_model::EXPERIMENT,
     kinglet_mesh::EXPERIMENT,
-    over_rpl::ETX,
-    over_rpl::QUEUE_LOSS,
-    over_rpl::UDP_LOSS,
-    over_rpl::THROUGHPUT,
-    over_rpl::TCP_ETX,
-    over_rpl::FAIRNESS,
-    over_rpl::CONTROL,
-    over_rpl::SEVEN_HOPS,
-    over_rpl::RTO,
-    over_rpl::BUGS,
     over_rpl::FORMS,
     over_rpl::METERS,
-    bursts::IDLE,
     bursts::TIMING,
-    bursts::LENGTH,
-    bursts::MECHANISMS,
-    bursts::FRAGMENTS,
-    bursts::INTERFERENCE,
-    bursts::CROSS,
-    bursts::TWO_BULKS,
     bursts::TIMELINE,
     bursts::POWER,
-    bursts::TRANSPORTS,
-    design::BACKOFF,
-    design::RETRIES,
-    design::METRIC,
-    design::ACKS,
-    design::RTO,
-    design::WINDOW,
-    design::BANDWIDTH,
     design::FACTORIAL,
-    design::LINK_FAILURE,
-    design::MULTIFLOW,
-    design::DEFAULTS,
 ];
 
 /// Experiment with this id.
@@ -328,12 +294,6 @@ fn point(
     metrics: &'static [Metric],
 ) -> Point {
     Point { label, series, x, scenario, metrics, timeline_s: None }
-}
-
-/// The same with another model of overlapping frames.
-fn with_overlap(mut scenario: Scenario, overlap: Overlap) -> Scenario {
-    scenario.medium.overlap = overlap;
-    scenario
 }
 
 /// Empty plan: the experiment only computes.

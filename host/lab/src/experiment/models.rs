@@ -3,7 +3,7 @@
 //! The goodput of several hops depends on the interference between nodes, which is unknown for the
 //! papers' buildings. So such a claim passes only if it passes under all these models.
 
-use super::{Effort, RSSI_DBM, Rows, line_scenario};
+use super::{Effort, RSSI_DBM, line_scenario};
 use crate::conflict::sharing;
 use crate::scenario::{Link, NodeId, Overlap, Propagation, Scenario};
 
@@ -89,30 +89,9 @@ impl Model {
     }
 }
 
-/// Sets the bound of `goodput` for lines of 2 hops and more: B / `sharing(hops)`, where B is the
-/// line's goodput over one hop. Adds the share of the bound that is reached. Labels are `hops=N`
-/// and `suffix`.
-pub(super) fn against_bound(
-    rows: &mut Rows,
-    (series, suffix): (&'static str, &str),
-    hops: impl Iterator<Item = u32>,
-    sharing: impl Fn(u32) -> f64,
-) {
-    let Some(one) = rows.mean(&format!("hops=1{suffix}"), "goodput") else { return };
-    for hops in hops {
-        let (label, x, links) = (format!("hops={hops}{suffix}"), f64::from(hops), sharing(hops));
-        let row = rows.all.iter_mut().find(|r| r.label == label && r.metric == "goodput");
-        let Some(row) = row else { continue };
-        row.bound = Some(one / links);
-        let share = row.mean / (one / links) * 100.0;
-        rows.compute(&label, series, x, ("links_sharing", "links"), links);
-        rows.compute(&label, series, x, ("share_of_bound", "%"), share);
-    }
-}
-
 /// Links of a line with this number of nodes, each weaker by `slope_db` than the previous one,
 /// counted from node 0.
-pub(super) fn slope(nodes: NodeId, slope_db: i8) -> Vec<Link> {
+fn slope(nodes: NodeId, slope_db: i8) -> Vec<Link> {
     let link = |from: NodeId| Link {
         from,
         to: from + 1,
@@ -148,20 +127,6 @@ mod tests {
     fn links_share_the_channel_as_far_as_a_model_disturbs() {
         let shared = Model::ALL.map(|model| sharing(&line(model, 6)));
         assert_eq!(shared, [3, 3, 3, 4].map(Some));
-    }
-
-    #[test]
-    fn the_bound_is_one_hop_over_the_links_that_share() {
-        let mut rows = Rows::default();
-        for (label, kbps) in [("hops=1 overlap=strict", 90.0), ("hops=4 overlap=strict", 24.0)] {
-            rows.compute(label, "", 0.0, ("goodput", "kb/s"), kbps);
-        }
-        let strict = Model::Strict;
-        against_bound(&mut rows, ("", strict.suffix()), 2..=4, |hops| strict.sharing(hops));
-        let four = rows.get("hops=4 overlap=strict", "goodput").expect("measured");
-        assert_eq!(four.bound, Some(30.0));
-        assert_eq!(rows.mean("hops=4 overlap=strict", "share_of_bound"), Some(80.0));
-        assert_eq!(rows.mean("hops=2 overlap=strict", "share_of_bound"), None, "no such point");
     }
 
     #[test]
@@ -208,5 +173,33 @@ mod tests {
     fn interference_over_two_hops_costs_nothing_over_one_and_much_over_three() {
         assert_eq!(goodput(Model::Farther, 1), goodput(Model::Sinr, 1));
         assert!(goodput(Model::Farther, 3) < goodput(Model::Sinr, 3) * 0.9);
+    }
+
+    #[test]
+    fn over_one_hop_nothing_is_lost_whenever_the_run_ends() {
+        for seed in 1..=8 {
+            let mut scenario = line_scenario(Effort::Quick, 1, 40);
+            scenario.duration_s = 5.0 + seed as f64 * 0.13;
+            let run = run(&scenario, seed, &Options::default()).expect("a plain scenario");
+            let flow = &run.flows[0];
+            assert!(flow.segments_sent > Some(80), "{flow:?}");
+            assert_eq!(
+                (flow.segments_sent, flow.segment_loss),
+                (flow.segments_received, Some(0.0))
+            );
+        }
+    }
+
+    #[test]
+    fn on_a_unit_disc_capture_is_strict() {
+        let loss = |overlap| {
+            let mut scenario = line_scenario(Effort::Quick, 3, 0);
+            scenario.duration_s = 20.0;
+            scenario.medium.overlap = overlap;
+            let run = run(&scenario, 1, &Options::default()).expect("a plain scenario");
+            (run.events, run.flows[0].bytes, run.flows[0].segments_sent)
+        };
+        assert_eq!(loss(Overlap::Capture), loss(Overlap::Strict));
+        assert_ne!(loss(Overlap::SinrBer), loss(Overlap::Strict));
     }
 }

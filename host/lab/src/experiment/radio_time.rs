@@ -3,16 +3,14 @@
 
 use super::sense::{COAP, IDEAL, NON, Settings, TCP, metrics, office, seconds};
 use super::{Effort, Metric, Point, Rows};
-use crate::radio::frame_us;
-use crate::scenario::{Carrier, Cca, HostCost, RadioProfile, Scenario};
+use crate::radio::driver_us;
+use crate::scenario::{Carrier, Cca, HostCost, Scenario};
 use kinglet::mac::Csma;
 use kinglet::time::Duration;
 use kinglet_sim::ledger::Cause;
 
 /// An hour without interference and a busy one.
 const HOURS: [(&str, f64); 2] = [("night", 2.0), ("work", 11.0)];
-/// Time of a full frame at the paper's nodes, in microseconds (Fig. 4a, §6.3).
-const PAPER_FRAME_US: f64 = 7_200.0;
 
 /// Sets one parameter of the paper's system to another known value.
 type Change = fn(&mut Scenario);
@@ -133,7 +131,7 @@ fn parts(carrier: Carrier) -> &'static [Metric] {
 /// between two attempts to send it (`mac.cpp` of their OpenThread), so these pauses count, and so
 /// does the software that runs while a frame is sent.
 pub(super) fn refine(rows: &mut Rows) {
-    let driver_us = PAPER_FRAME_US - frame_us(RadioProfile::At86rf233, 127, 3);
+    let driver_us = driver_us();
     let labels: Vec<_> =
         rows.all.iter().filter(|row| row.metric == "frames_sent").cloned().collect();
     for row in labels {

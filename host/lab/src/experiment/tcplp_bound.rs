@@ -4,8 +4,8 @@
 use super::{Effort, Experiment, ExperimentResult, Metric, Point, Rows, line_scenario};
 use crate::chart::{Bars, Figure};
 use crate::layout::one_hop_bound;
-use crate::radio;
-use crate::scenario::{HostCost, MAC, RadioProfile};
+use crate::radio::driver_us;
+use crate::scenario::HostCost;
 use kinglet_sim::cpu::FITTED_TCPLP_HOST_COST;
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
@@ -60,12 +60,6 @@ fn plan(effort: Effort) -> Vec<Point> {
             HostCost::Micros(with_driver),
         ),
     ]
-}
-
-/// Software overhead of the driver in microseconds: difference between the paper's 7.2 ms for a
-/// frame of 127 octets (§6.3) and our radio profile.
-fn driver_us() -> f64 {
-    7_200.0 - radio::frame_us(RadioProfile::At86rf233, 127, MAC.csma_params.min_be)
 }
 
 fn refine(rows: &mut Rows) {

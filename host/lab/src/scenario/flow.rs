@@ -1,5 +1,6 @@
 //! The applications of a scenario.
 
+use super::each::{Each, ends};
 use super::error::{Result, ScenarioError};
 use super::keys::Buffers;
 use super::near::Cells;
@@ -452,14 +453,21 @@ fn flow(t: &mut Reader<'_>, scenario: &Scenario, flows: &mut Vec<Flow>) -> Resul
     let start_s =
         t.number("start_s", 0.0..=duration_s, if duration_s > 1.0 { 1.0 } else { 0.0 })?;
     let everyone = nodes.len() + usize::from(wired);
+    let each = match kind {
+        Kind::TcpBulk | Kind::UdpPeriodic | Kind::Anemometer => Each::read(t)?,
+        _ => None,
+    };
     let kind = match kind {
         Kind::TcpBulk => {
-            let (from, to) = ends(t, everyone)?;
+            let (from, to) = Each::ends(each, t, everyone)?;
             let bytes = t.integer_opt("bytes", 1..=1_000_000_000_000)?;
             let Buffers { send: send_buffer, receive: receive_buffer } = Buffers::read(t)?;
             FlowKind::TcpBulk { from, to, bytes, send_buffer, receive_buffer }
         }
-        Kind::UdpPeriodic => periodic(t, everyone, scenario.net.mtu)?,
+        Kind::UdpPeriodic => {
+            let ends = Each::ends(each, t, everyone)?;
+            periodic(t, ends, scenario.net.mtu)?
+        }
         Kind::UdpBulk => in_bulk(t, everyone, scenario.net.mtu)?,
         Kind::Snack => snack(t, nodes.len())?,
         Kind::Pip => FlowKind::Pip(file(t, nodes.len())?),
@@ -469,8 +477,7 @@ fn flow(t: &mut Reader<'_>, scenario: &Scenario, flows: &mut Vec<Flow>) -> Resul
         }
         Kind::Meters => {
             if !wired {
-                let message = "meters need a host behind a [wire]".to_owned();
-                return Err(t.error_at("kind", message));
+                return Err(t.error_at("kind", "meters need a host behind a [wire]".to_owned()));
             }
             flows.extend(scenario.meters(start_s));
             return Ok(());
@@ -480,17 +487,7 @@ fn flow(t: &mut Reader<'_>, scenario: &Scenario, flows: &mut Vec<Flow>) -> Resul
             let node = t.node("node", nodes.len())?;
             FlowKind::HttpServer { node, port: t.integer("port", 1..=65_535, 80)? as u16 }
         }
-        Kind::HttpClient => {
-            let (from, to) = ends(t, everyone)?;
-            FlowKind::HttpClient {
-                from,
-                to,
-                port: t.integer("port", 1..=65_535, 80)? as u16,
-                bytes: t.integer("bytes", 0..=100_000_000, 82)? as u32,
-                pause_ms: t.integer("pause_ms", 1..=86_400_000, 10_000)? as u32,
-                fast_open: t.boolean("fast_open", false)?,
-            }
-        }
+        Kind::HttpClient => http_client(t, everyone)?,
         Kind::CoapServer => {
             let node = t.node("node", nodes.len())?;
             let port = t.integer("port", 1..=65_535, PORT.into())? as u16;
@@ -498,7 +495,7 @@ fn flow(t: &mut Reader<'_>, scenario: &Scenario, flows: &mut Vec<Flow>) -> Resul
         }
         Kind::CoapClient => coap_client(t, nodes)?,
         Kind::Anemometer => {
-            let (from, to) = ends(t, everyone)?;
+            let (from, to) = Each::ends(each, t, everyone)?;
             anemometer(t, from, to)?
         }
     };
@@ -509,12 +506,15 @@ fn flow(t: &mut Reader<'_>, scenario: &Scenario, flows: &mut Vec<Flow>) -> Resul
         | FlowKind::Anemometer(_) => t.integer_opt("port", 1..=65_535)?.map(|port| port as u16),
         _ => None,
     };
-    flows.push(Flow { start_s, port, kind });
+    let flow = Flow { start_s, port, kind };
+    match each {
+        Some(each) => flows.extend(each.flows(&flow, scenario)),
+        None => flows.push(flow),
+    }
     Ok(())
 }
 
-fn periodic(t: &mut Reader<'_>, nodes: usize, mtu: u16) -> Result<FlowKind> {
-    let (from, to) = ends(t, nodes)?;
+fn periodic(t: &mut Reader<'_>, (from, to): (NodeId, NodeId), mtu: u16) -> Result<FlowKind> {
     let (period_ms, payload_bytes) = datagrams(t, mtu)?;
     let most = t.integer_opt("period_max_ms", u64::from(period_ms)..=86_400_000)?;
     let pace = most.map_or(Pace::Every(period_ms), |most| Pace::Between(period_ms, most as u32));
@@ -563,6 +563,18 @@ fn neighbours(t: &mut Reader<'_>, scenario: &Scenario, start_s: f64) -> Result<V
     Ok((0..count).map(flow).collect())
 }
 
+fn http_client(t: &mut Reader<'_>, nodes: usize) -> Result<FlowKind> {
+    let (from, to) = ends(t, nodes)?;
+    Ok(FlowKind::HttpClient {
+        from,
+        to,
+        port: t.integer("port", 1..=65_535, 80)? as u16,
+        bytes: t.integer("bytes", 0..=100_000_000, 82)? as u32,
+        pause_ms: t.integer("pause_ms", 1..=86_400_000, 10_000)? as u32,
+        fast_open: t.boolean("fast_open", false)?,
+    })
+}
+
 fn coap_client(t: &mut Reader<'_>, nodes: &[NodePlace]) -> Result<FlowKind> {
     // The host may be a real one behind the gateway, which the scenario describes by no wire.
     let outside = nodes.iter().any(|place| place.role == Role::BorderRouter);
@@ -604,15 +616,6 @@ fn anemometer(t: &mut Reader<'_>, from: NodeId, to: NodeId) -> Result<FlowKind> 
         connection_per_batch: t.boolean("connection_per_batch", d.connection_per_batch)?,
         ..d
     }))
-}
-
-fn ends(t: &mut Reader<'_>, nodes: usize) -> Result<(NodeId, NodeId)> {
-    let from = t.node("from", nodes)?;
-    let to = t.node("to", nodes)?;
-    if from == to {
-        return Err(t.error_at("to", "a flow needs two different nodes".to_owned()));
-    }
-    Ok((from, to))
 }
 
 fn datagrams(t: &mut Reader<'_>, mtu: u16) -> Result<(u32, u16)> {

@@ -414,12 +414,12 @@ pub(super) const WIRE: &[Key<Wire>] = &[
     Key::<Wire>::new(
         "rate_kbps",
         Value::Number {
-            range: 1.0..=4_000_000.0,
+            range: 0.0..=4_000_000.0,
             bound: Bound::No,
             get: |t| t.rate_kbps,
-            set: |t, kbps| t.rate_kbps = Some(kbps),
+            set: |t, kbps| t.rate_kbps = (kbps > 0.0).then_some(kbps),
         },
-        "capacity of each direction, kb/s; the queue before it has no limit",
+        "capacity of each direction, kb/s; 0: no limit; the queue before it has no limit",
     )
     .default("no limit"),
     Key::<Wire>::new("loss", number!(0.0..=1.0, loss), "probability that a packet is lost"),

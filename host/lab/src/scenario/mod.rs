@@ -6,6 +6,7 @@
 mod addressing;
 mod building;
 mod ceiling;
+mod each;
 mod error;
 mod flow;
 mod interference;

@@ -1,8 +1,7 @@
 //! Power of each part of every relay before, during and after interference (Fig. 16).
 
 use super::drawn::{Drawn, RELAYS};
-use super::timeline::{disturb, down};
-use super::transports::{tunnel, with_linux};
+use super::timeline::{HOPS, disturb, down, tunnel, with_linux};
 use super::{OfBursts, SETTINGS, Set, point, today};
 use crate::chart::{Bars, Figure};
 use crate::experiment::{Effort, Experiment, ExperimentResult, Metric, Point, Rows};
@@ -60,7 +59,7 @@ fn plan(effort: Effort) -> Vec<Point> {
         points.truncate(1);
         return points;
     }
-    let scenario = down(disturb(with_linux(today(super::transports::HOPS)), WHO));
+    let scenario = down(disturb(with_linux(today(HOPS)), WHO));
     points.push(point(TODAY.to_owned(), TODAY, 0.0, scenario, METRICS));
     points
 }

@@ -1,10 +1,10 @@
 //! TCP over ten hops of sleeping nodes, before, during and after interference (Fig. 15).
 
-use super::{OfBursts, as_paper, point};
+use super::{OfBursts, as_paper, point, tmotes};
 use crate::chart::{Figure, Lines, Series, Style};
-use crate::experiment::bursts::transports::tunnel;
 use crate::experiment::{Effort, Experiment, ExperimentResult, Metric, Point, Rows};
-use crate::scenario::{Flash, Flow, Scenario, Source};
+use crate::scenario::{Buffer, Flash, Flow, HostTcp, Mss, Scenario, Source, Tcp, Wire};
+use kinglet_peers::Stack;
 
 pub(in crate::experiment) const EXPERIMENT: Experiment = Experiment {
     id: "bf-timeline",
@@ -40,6 +40,30 @@ const METRICS: &[Metric] = &[
     Metric::OfBursts(OfBursts::QueueDuring(5)),
     Metric::OfBursts(OfBursts::QueueDuring(6)),
 ];
+
+/// Hops of the path.
+pub(super) const HOPS: u32 = 10;
+
+/// TCP of Linux over ten hops, from the far end to a host behind node 0.
+pub(super) fn tunnel() -> Scenario {
+    with_linux(tmotes(HOPS))
+}
+
+pub(super) fn with_linux(mut scenario: Scenario) -> Scenario {
+    scenario.tcp = Tcp {
+        stack: Some(Stack::Linux),
+        // With timestamps and the longest headers this is IPv6's minimum MTU.
+        mss: Mss::Bytes(1_208),
+        send_buffer: Buffer::Segments(50),
+        receive_buffer: Buffer::Segments(50),
+        ..Tcp::default()
+    };
+    scenario.tcp.connection.timestamps = true;
+    let (host, rate_kbps) = (HostTcp::Linux, Some(115.2));
+    scenario.wire = Some(Wire { host, rate_kbps, ..Wire::PERFECT });
+    scenario.flows = vec![Flow::bulk(scenario.host() - 1, scenario.host())];
+    scenario
+}
 
 fn plan(_: Effort) -> Vec<Point> {
     let short = |scenario| Scenario { flash: Flash::QuarterOfM25p80, ..scenario };

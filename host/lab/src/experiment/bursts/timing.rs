@@ -1,16 +1,15 @@
 //! Breakdown of the time of a frame in a burst, and the capacity of the raw link (5.1, 2.1).
 
-use super::length::{bulk, pip};
 use super::{OfBursts, OfFrame, beside, tmotes, today};
 use crate::chart::{Bars, Figure, Timeline};
 use crate::cpu::host_cost_of;
 use crate::experiment::{Effort, Experiment, ExperimentResult, Metric, Point, Rows};
 use crate::layout::{FRAG1, FRAGN, IPV6, TCP, mac_header};
 use crate::radio::profile_of;
-use crate::scenario::{Flash, Flow, FlowKind, Scenario, Wake};
+use crate::scenario::{Datagrams, File, Flash, Flow, FlowKind, Pace, Scenario, Wake};
 use kinglet::flash::{Command, Driver};
 use kinglet::store::Record;
-use kinglet::time::Instant;
+use kinglet::time::{Duration, Instant};
 use kinglet_pip::raw;
 use kinglet_radio::{ACK_PSDU, MAX_PSDU, SIFS, TURNAROUND, air_time};
 use kinglet_sim::flash::{FlashPart, M25P80};
@@ -67,6 +66,13 @@ const APART_MS: u32 = 60_000;
 const OF_IDLE: &[Metric] = &[Metric::OfBursts(OfBursts::Radio)];
 /// Wake-ups per second.
 const RATE: u32 = 8;
+/// Octets that fill a frame together with the compressed headers, which contain no addresses over
+/// one hop.
+const fn payload(hops: u32) -> u16 {
+    if hops == 1 { 108 } else { super::FULL }
+}
+/// Octets of a file sent by PIP: about a minute.
+const BY_PIP: u32 = 500_000;
 /// Octets of the paper's packets.
 const SEGMENT: usize = 1_512;
 /// The paper's queue (5.2).
@@ -103,6 +109,34 @@ fn plan(_: Effort) -> Vec<Point> {
     points.extend(beside([("cc2420 idle".to_owned(), idle)], OF_IDLE));
     points.extend(beside(CHANNELS.into_iter().flat_map(found), OF_FOUND));
     points
+}
+
+/// The same route with PIP, which should not be faster.
+fn pip(mut scenario: Scenario) -> Scenario {
+    scenario.duration_s = 300.0;
+    let file = File { from: 0, to: 4, bytes: BY_PIP };
+    scenario.flows = vec![Flow::new(0.0, FlowKind::Pip(file))];
+    scenario
+}
+
+/// Datagrams at full speed from the far end to the near one.
+fn bulk(mut scenario: Scenario, rate: u32, burst_ms: u32) -> Scenario {
+    // The same length in a quick run: in one minute the neighbours' search would take 3 %.
+    scenario.duration_s = 300.0;
+    scenario = super::as_paper(scenario);
+    if let Some(wake) = &mut scenario.wake {
+        wake.settings.period = Duration::from_micros(1_000_000 / u64::from(rate));
+        wake.settings.burst = Duration::from_millis(burst_ms.into());
+    }
+    scenario.flows = vec![flow(scenario.host() - 1, 0)];
+    scenario
+}
+
+/// Datagrams from one end to the other.
+fn flow(from: u32, to: u32) -> Flow {
+    let payload_bytes = payload(from.max(to));
+    let pace = Pace::Bulk(None);
+    Flow::new(1.0, FlowKind::Udp(Datagrams { from, to, payload_bytes, pace }))
 }
 
 /// Sends one datagram to a neighbour, and eleven.

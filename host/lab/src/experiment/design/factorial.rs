@@ -52,7 +52,7 @@ const FACTORS: [(&str, &[&str]); 6] = [
 const GENERATOR: [usize; 5] = [1, 1, 2, 4, 3];
 
 const ROUTE_KINDS: [(&str, RouteKind); 2] =
-    [("static", RouteKind::StaticOfAnyLength), ("live", RouteKind::Live)];
+    [("static", RouteKind::Static), ("live", RouteKind::Live)];
 
 /// The levels of every combination of the fraction.
 fn combinations() -> Vec<[usize; 6]> {
@@ -85,7 +85,6 @@ fn settings(levels: [usize; 6]) -> Settings {
         positive_acks: acks == 1,
         rto: [Rto::AtLeast, Rto::Static, Rto::FirstRoundTrip][rto],
         window: window as u8 + 1,
-        by_distance: false,
     }
 }
 
@@ -100,14 +99,13 @@ fn label(routes: &str, levels: [usize; 6]) -> String {
 /// The best of 48 settings on live routes, by the mean of the logarithm of goodput over three
 /// models of overlapping frames (tuning seeds 11 to 13;
 /// `experiments/design-defaults/search-paper.toml`).
-pub(super) const TUNED: Settings = Settings {
+const TUNED: Settings = Settings {
     backoff: EitherBackoff::EXPONENTIAL,
     retries: 7,
     metric: aodv::Metric::HopCount,
     positive_acks: false,
     rto: Rto::AtLeast,
     window: 3,
-    by_distance: false,
 };
 
 fn plan(effort: Effort) -> Vec<Point> {
@@ -224,7 +222,6 @@ fn figures(result: &ExperimentResult) -> Vec<Figure> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::backoff_name;
     use super::*;
     use std::collections::BTreeMap;
 
@@ -249,7 +246,7 @@ mod tests {
     #[test]
     fn names_of_levels_are_those_of_the_settings() {
         let last = settings([1, 3, 1, 1, 2, 7]);
-        assert_eq!(backoff_name(last.backoff), "beb");
+        assert_eq!(last.backoff, EitherBackoff::EXPONENTIAL);
         assert_eq!((last.retries, last.positive_acks, last.window), (7, true, 8));
         assert_eq!((last.metric, last.rto), (aodv::Metric::PathDr, Rto::FirstRoundTrip));
         let name = label("live", [1, 3, 1, 1, 2, 7]);

@@ -3,30 +3,17 @@
 //! | file | results |
 //! |---|---|
 //! | `metric.rs` | metrics of transfers between pairs of nodes |
-//! | `link.rs` | back-off and retries: Figs. 2 to 5 |
-//! | `routing.rs` | routing metrics: Fig. 6 |
-//! | `transport.rs` | acknowledgements, timeouts and windows: Figs. 7 to 9 |
-//! | `factorial.rs`, `effects.rs` | all settings together |
-//! | `bandwidth.rs` | bandwidth estimates compared with limits of the window |
-//! | `ours.rs` | Kinglet on the same grid |
+//! | `factorial.rs` | all settings together |
+//!
+//! The experiments with one or two of them are folders (`experiments/design-*`).
 
-mod bandwidth;
 mod factorial;
-mod link;
 mod metric;
-mod ours;
-mod routing;
-mod transport;
 
-pub(super) use bandwidth::EXPERIMENT as BANDWIDTH;
 pub(super) use factorial::EXPERIMENT as FACTORIAL;
-pub(super) use link::{BACKOFF, RETRIES};
 pub use metric::OfPairs;
-pub(super) use ours::{DEFAULTS, LINK_FAILURE, MULTIFLOW};
-pub(super) use routing::EXPERIMENT as METRIC;
-pub(super) use transport::{ACKS, RTO, WINDOW};
 
-use super::{Effort, Metric, point, with_overlap};
+use super::{Effort, point};
 use crate::backoff::EitherBackoff;
 use crate::scenario::{
     Buffer, Flow, FlowKind, MAC, Mss, NET, Pairs, Routing, Scenario, Tcp, motes,
@@ -47,8 +34,6 @@ pub(crate) struct Settings {
     pub(crate) rto: Rto,
     /// Limit of the congestion window, in segments.
     pub(crate) window: u8,
-    /// Derives that limit from the number of hops.
-    pub(crate) by_distance: bool,
 }
 
 impl Settings {
@@ -59,53 +44,17 @@ impl Settings {
         positive_acks: false,
         rto: Rto::AtLeast,
         window: 8,
-        by_distance: false,
     };
-
-    /// The same on static routes. The paper's links had "good average quality" (III-A2); the links
-    /// of routes with the fewest hops do not, as they are as long as links can be.
-    pub(crate) const ON_STATIC_ROUTES: Settings =
-        Settings { metric: aodv::Metric::PathDr, ..Settings::TABLE_1 };
 }
 
 /// Routes of the transfers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RouteKind {
-    /// Static routes of this number of hops, discovered beforehand by AODV.
-    Static(u32),
-    /// Static routes of any length.
-    StaticOfAnyLength,
+    /// Static routes, discovered beforehand by AODV.
+    Static,
     /// AODV discovers routes when they are needed, and again after a link breaks.
     Live,
 }
-
-/// Metrics on static routes.
-const STATIC_METRICS: &[Metric] = &[
-    Metric::OfPairs(OfPairs::Goodput),
-    Metric::OfPairs(OfPairs::Rtt),
-    Metric::OfPairs(OfPairs::Success),
-    Metric::OfPairs(OfPairs::Failed),
-    Metric::OfPairs(OfPairs::Dropped),
-    Metric::OfPairs(OfPairs::Timeouts),
-    Metric::OfPairs(OfPairs::Segments),
-];
-
-/// Metrics of pairs at any distance on live routes.
-const LIVE_METRICS: &[Metric] = &[
-    Metric::OfPairs(OfPairs::Goodput),
-    Metric::OfPairs(OfPairs::GoodputAt(1)),
-    Metric::OfPairs(OfPairs::GoodputAt(2)),
-    Metric::OfPairs(OfPairs::GoodputAt(3)),
-    Metric::OfPairs(OfPairs::GoodputAt(4)),
-    Metric::OfPairs(OfPairs::GoodputAt(5)),
-    Metric::OfPairs(OfPairs::GoodputAt(6)),
-    Metric::OfPairs(OfPairs::Rtt),
-    Metric::OfPairs(OfPairs::Success),
-    Metric::OfPairs(OfPairs::Hops),
-    Metric::OfPairs(OfPairs::Repairs),
-    Metric::OfPairs(OfPairs::Dropped),
-    Metric::OfPairs(OfPairs::Timeouts),
-];
 
 /// Octets of a transfer (II-C).
 const BYTES: u64 = 44_000;
@@ -135,15 +84,9 @@ const THREATS: [&str; 5] = [
 pub(crate) fn scenario(effort: Effort, settings: Settings, routes: RouteKind) -> Scenario {
     let mut base = Scenario::ceiling();
     base.radio.host_cost = motes::TMOTE;
-    let count = match (effort, routes) {
-        (Effort::Quick, RouteKind::Static(_)) => 1,
-        (Effort::Full, RouteKind::Static(_)) => 3,
-        (Effort::Quick, _) => 8,
-        (Effort::Full, _) => PAIRS,
-    };
-    let hops = match routes {
-        RouteKind::Static(hops) => Some(hops),
-        RouteKind::StaticOfAnyLength | RouteKind::Live => None,
+    let count = match effort {
+        Effort::Quick => 8,
+        Effort::Full => PAIRS,
     };
     let kind = FlowKind::TcpBulk {
         from: 0,
@@ -179,7 +122,7 @@ pub(crate) fn scenario(effort: Effort, settings: Settings, routes: RouteKind) ->
             ..Tcp::default()
         },
         flows: vec![Flow::new(1.0, kind)],
-        pairs: Some(Pairs { count, hops, interval_s: SLOT_S, ..Pairs::USUAL }),
+        pairs: Some(Pairs { count, interval_s: SLOT_S, ..Pairs::USUAL }),
         ..base
     }
 }
@@ -191,7 +134,6 @@ fn connection(settings: Settings) -> ConnectionConfig {
     ConnectionConfig {
         positive_acks: settings.positive_acks,
         window_limit: settings.window,
-        window_by_hops: settings.by_distance,
         rto: settings.rto,
         rto_min: Duration::from_millis(500),
         rto_initial: Duration::from_secs(1),
@@ -204,20 +146,5 @@ fn connection(settings: Settings) -> ConnectionConfig {
         initial_window: 1,
         max_retransmits: 8,
         ..ConnectionConfig::DEFAULT
-    }
-}
-
-/// Hops of static routes, and windows for which the paper has curves.
-fn lengths(effort: Effort) -> &'static [u32] {
-    match effort {
-        Effort::Quick => &[1, 3, 5],
-        Effort::Full => &[1, 2, 3, 4, 5],
-    }
-}
-
-const fn backoff_name(backoff: EitherBackoff) -> &'static str {
-    match backoff {
-        EitherBackoff::Exponential(_) => "beb",
-        EitherBackoff::TinyOs(_) => "tinyos",
     }
 }

@@ -131,7 +131,7 @@ pub(super) struct Published {
     pub(super) value: f64,
 }
 
-/// A figure of one of four kinds.
+/// A figure of one of five kinds.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Drawing {
@@ -141,6 +141,8 @@ pub(super) struct Drawing {
     pub(super) curves: Option<Text>,
     /// Column that is drawn as bars, or columns that are the parts of bars.
     pub(super) bars: Option<Spanned<Parts>>,
+    /// Columns that are the abscissae 1, 2, …: a curve for each point.
+    pub(super) along: Option<Spanned<Vec<String>>>,
     /// One figure for each point: its congestion window, or the radios' activity.
     pub(super) each: Option<Each>,
     /// Curves of another column, drawn as a model.
@@ -202,6 +204,9 @@ pub(super) struct ClaimOf {
     pub(super) paper: Option<f64>,
     #[serde(default = "yes")]
     pub(super) expected: bool,
+    /// False if nothing is measured; `reason` says why, and nothing is compared.
+    #[serde(default = "yes")]
+    pub(super) tested: bool,
     #[serde(default)]
     pub(super) reason: String,
     #[serde(default = "one")]
@@ -217,12 +222,13 @@ pub(super) struct ClaimOf {
     #[serde(default)]
     pub(super) values: BTreeMap<String, Text>,
     /// Expression: the quantity that is compared with the paper's.
-    pub(super) ours: Text,
+    pub(super) ours: Option<Text>,
     /// Template: the compared values in words.
-    pub(super) compared: Text,
+    pub(super) compared: Option<Text>,
     /// The same under the default model alone, if `every_model` is set.
     pub(super) once: Option<Text>,
     /// Bounds that must all be met.
+    #[serde(default)]
     pub(super) bound: Vec<Limit>,
 }
 
@@ -246,6 +252,10 @@ pub(super) struct Limit {
     pub(super) holds: Option<Text>,
     /// Condition of the bound.
     pub(super) when: Option<Text>,
+    /// Fields and their values in all combinations: the bound must be met at each point at which
+    /// its columns have values, of which there must be one.
+    #[serde(default)]
+    pub(super) each: BTreeMap<String, Spanned<Value>>,
     /// Judged under the default model alone, if the claim has `every_model`.
     #[serde(default)]
     pub(super) once: bool,

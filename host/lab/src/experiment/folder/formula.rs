@@ -6,63 +6,16 @@
 //! …)` are other parts of a row.
 
 use super::error::{Place, hint};
+use super::language::{environment, invalid};
 use super::point::{Planned, Values};
-use crate::experiment::Model;
-use crate::layout::{Format, bound, one_hop_bound};
 use crate::row::Row;
-use crate::scenario::{RadioProfile, ScenarioError, tcplp};
+use crate::scenario::ScenarioError;
 use minijinja::value::Kwargs;
-use minijinja::{Environment, Error, ErrorKind, UndefinedBehavior, Value};
+use minijinja::{Environment, Error, Value};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-
-/// The language.
-pub(super) fn environment() -> Environment<'static> {
-    let mut environment = Environment::new();
-    environment.set_debug(true);
-    environment.set_undefined_behavior(UndefinedBehavior::Strict);
-    environment.add_filter("fixed", |value: f64, digits: usize| format!("{value:.digits$}"));
-    environment.add_filter("ratios", |values: Vec<f64>| {
-        values.windows(2).map(|pair| pair[1] / pair[0]).collect::<Vec<f64>>()
-    });
-    environment.add_filter("place", |values: Vec<f64>, value: f64| {
-        values.iter().position(|it| *it == value)
-    });
-    environment.add_filter("nearest", |values: Vec<f64>, to: f64| {
-        let far = |place: &usize| (values[*place] - to).abs();
-        (0..values.len()).min_by(|a, b| far(a).total_cmp(&far(b)))
-    });
-    environment.add_filter("sqrt", f64::sqrt);
-    environment.add_filter("ceil", |value: f64| value.ceil() as i64);
-    environment.add_filter("title", |model: &str| model_of(model).map(Model::name));
-    environment.add_filter("suffix", |model: &str| model_of(model).map(Model::suffix));
-    environment.add_function("segment_bound", segment_bound);
-    environment.add_function("one_hop_bound", || one_hop_bound().kbps);
-    environment.add_function("sharing", sharing);
-    environment
-}
-
-/// Number of links of a line that exclude each other under a model of the medium.
-fn sharing(model: &str, hops: u32) -> Result<f64, Error> {
-    Ok(model_of(model)?.sharing(hops))
-}
-
-fn model_of(name: &str) -> Result<Model, Error> {
-    let known = Model::ALL.into_iter().find(|model| model.key() == name);
-    known.ok_or_else(|| {
-        invalid(format!("no model `{name}`; {}", hint(name, &Model::ALL.map(Model::key))))
-    })
-}
-
-/// Bound of the goodput over one hop, kb/s, with segments of so many frames. A segment is as long
-/// as fits on any hop; between neighbours its headers are shorter.
-fn segment_bound(frames: usize) -> f64 {
-    let mss = Format::of(&tcplp::MAC, true).mss_for_frames(frames);
-    let format = Format::between_neighbours(&tcplp::MAC, true);
-    bound(RadioProfile::At86rf233, &tcplp::MAC, format, mss, 2).kbps
-}
 
 /// Whether `name` is a function of the language.
 pub(super) fn is_function(name: &str) -> bool {
@@ -184,6 +137,26 @@ impl Scope {
             let of = move |column: &str, at: Kwargs| find.all(column, &at, part);
             names.insert(name.to_owned(), Value::from_function(of));
         }
+        let has = {
+            let find = find.clone();
+            move |column: &str, at: Kwargs| find.has(column, &at)
+        };
+        names.insert("has".to_owned(), Value::from_function(has));
+        let every = {
+            let find = find.clone();
+            move |column: &str, at: Kwargs| find.every(column, &at, |point| point.1.mean)
+        };
+        names.insert("every".to_owned(), Value::from_function(every));
+        let labels = {
+            let find = find.clone();
+            move |column: &str, at: Kwargs| find.every(column, &at, |point| point.1.label.clone())
+        };
+        names.insert("names".to_owned(), Value::from_function(labels));
+        let over = {
+            let find = find.clone();
+            move |field: &str, column: &str, at: Kwargs| find.over(field, column, &at)
+        };
+        names.insert("over".to_owned(), Value::from_function(over));
         let values = move |column: &str, at: Kwargs| find.values(column, &at);
         names.insert("values".to_owned(), Value::from_function(values));
         Scope { names, missing }
@@ -293,22 +266,80 @@ impl Find {
         }
     }
 
+    /// Whether a column has a value at the point, or at all points of a list.
+    fn has(&self, column: &str, at: &Kwargs) -> Result<bool, Error> {
+        let rows = self.rows(column)?;
+        let points = match self.points(at)? {
+            Points::One(at) => vec![at],
+            Points::List(_, points) => points,
+        };
+        Ok(points.iter().all(|at| rows.iter().any(|(values, _)| values == at)))
+    }
+
+    /// A part of all rows of a column at points with these values of fields, whatever the others.
+    fn every<T>(
+        &self,
+        column: &str,
+        at: &Kwargs,
+        part: fn(&(Values, Row)) -> T,
+    ) -> Result<Vec<T>, Error> {
+        let mut given: Vec<(&str, Value)> = Vec::new();
+        for field in at.args() {
+            self.known(field, &self.here)?;
+            given.push((field, at.get(field)?));
+        }
+        let is_there = |row: &&(Values, Row)| given.iter().all(|(field, it)| row.0[*field] == *it);
+        let parts: Vec<T> = self.rows(column)?.iter().filter(is_there).map(part).collect();
+        if parts.is_empty() { Err(self.absent(column)) } else { Ok(parts) }
+    }
+
+    /// The means of a column at all planned values of a field at which it has one; for another
+    /// field with a list of values, a list of such lists.
+    fn over(&self, field: &str, column: &str, at: &Kwargs) -> Result<Value, Error> {
+        self.known(field, &self.here)?;
+        let rows = self.rows(column)?;
+        let each = |here: &Values| {
+            let others =
+                |at: &Values| at.iter().all(|(name, it)| name == field || here[name] == *it);
+            let means = rows.iter().filter(|(at, _)| others(at)).map(|(_, row)| row.mean);
+            let means: Vec<f64> = means.collect();
+            if means.is_empty() {
+                return Err(self.absent(column));
+            }
+            Ok(Value::from(means))
+        };
+        match self.points(at)? {
+            Points::One(here) => each(&here),
+            Points::List(_, points) => {
+                Ok(Value::from(points.iter().map(each).collect::<Result<Vec<_>, Error>>()?))
+            }
+        }
+    }
+
+    /// Refuses a name that is no field.
+    fn known(&self, field: &str, here: &Values) -> Result<(), Error> {
+        if here.contains_key(field) {
+            return Ok(());
+        }
+        let names: Vec<&str> = here.keys().map(String::as_str).collect();
+        Err(invalid(format!("no field `{field}`; {}", hint(field, &names))))
+    }
+
     /// The points at these values of fields.
     fn points(&self, at: &Kwargs) -> Result<Points, Error> {
         let mut here = self.here.clone();
         let mut list: Option<(String, Vec<Value>)> = None;
         for field in at.args() {
             let value: Value = at.get(field)?;
-            let Some(known) = here.get_mut(field) else {
-                let names: Vec<&str> = self.here.keys().map(String::as_str).collect();
-                return Err(invalid(format!("no field `{field}`; {}", hint(field, &names))));
-            };
+            self.known(field, &here)?;
             match value.as_str().is_none().then(|| value.try_iter()) {
                 Some(Ok(values)) if list.is_none() => {
                     list = Some((field.to_owned(), values.collect()));
                 }
                 Some(Ok(_)) => return Err(invalid("one field can have a list of values".into())),
-                _ => *known = value,
+                _ => {
+                    here.insert(field.to_owned(), value);
+                }
             }
         }
         let Some((field, values)) = list else { return Ok(Points::One(here)) };
@@ -322,18 +353,22 @@ impl Find {
     }
 
     fn one(&self, column: &str, at: &Values, part: Part) -> Result<f64, Error> {
-        let Some(rows) = self.index.get(column) else {
+        let row = self.rows(column)?.iter().find(|(values, _)| values == at);
+        row.and_then(|(_, row)| part(row)).ok_or_else(|| self.absent(column))
+    }
+
+    /// All rows of a column.
+    fn rows(&self, column: &str) -> Result<&[(Values, Row)], Error> {
+        let rows = self.index.get(column).map(Vec::as_slice);
+        rows.ok_or_else(|| {
             let names: Vec<&str> = self.index.keys().map(String::as_str).collect();
-            return Err(invalid(format!("no column `{column}`; {}", hint(column, &names))));
-        };
-        let row = rows.iter().find(|(values, _)| values == at);
-        row.and_then(|(_, row)| part(row)).ok_or_else(|| {
-            self.missing.store(true, Ordering::Relaxed);
-            invalid(format!("no value of {column}"))
+            invalid(format!("no column `{column}`; {}", hint(column, &names)))
         })
     }
-}
 
-fn invalid(message: String) -> Error {
-    Error::new(ErrorKind::InvalidOperation, message)
+    /// The error of a column without a value, which is noted.
+    fn absent(&self, column: &str) -> Error {
+        self.missing.store(true, Ordering::Relaxed);
+        invalid(format!("no value of {column}"))
+    }
 }

@@ -10,6 +10,7 @@ use super::results::number;
 use crate::experiment::Model;
 use crate::row::Row;
 use crate::scenario::ScenarioError;
+use std::collections::BTreeMap;
 use toml::Spanned;
 
 /// The field with the models of the medium.
@@ -66,6 +67,7 @@ pub(crate) struct Statement<'a> {
     pub(crate) unit: &'a str,
     pub(crate) paper: Option<f64>,
     pub(crate) expected: bool,
+    pub(crate) tested: bool,
     pub(crate) reason: &'a str,
     pub(crate) seeds: u32,
 }
@@ -89,16 +91,26 @@ pub(super) fn check(definition: &Definition, known: &Known<'_>) -> Result<(), Sc
             let message = format!("`every_model` needs the field `{MODEL} = \"@models\"`");
             return Err(Place::of(source, "claim", &claim.id).error(message));
         }
+        let is_judged = claim.ours.is_some() && claim.compared.is_some() && !claim.bound.is_empty();
+        if claim.tested != is_judged {
+            let message = "give `ours`, `compared` and a bound, or `tested = false` and no bound";
+            return Err(Place::of(source, "claim", &claim.id).error(message.to_owned()));
+        }
         if let Some(main) = definition.main() {
-            definition.each(claim, &main.at)?;
+            definition.vary(&claim.each, &main.at)?;
+            for limit in &claim.bound {
+                definition.vary(&limit.each, &main.at)?;
+            }
         }
         let mut known = Known(known.0.clone());
         for (name, value) in claim.in_order() {
             known.expression(Place::of(source, name, value), value.get_ref())?;
             known.0.insert(name);
         }
-        known.expression(Place::of(source, "ours", &claim.ours), claim.ours.get_ref())?;
-        for text in [&claim.compared].into_iter().chain(&claim.once) {
+        if let Some(ours) = &claim.ours {
+            known.expression(Place::of(source, "ours", ours), ours.get_ref())?;
+        }
+        for text in claim.compared.iter().chain(&claim.once) {
             known.template(Place::of(source, "compared", text), text.get_ref())?;
         }
         for limit in &claim.bound {
@@ -123,6 +135,10 @@ pub(super) fn check(definition: &Definition, known: &Known<'_>) -> Result<(), Sc
         }
     }
     Ok(())
+}
+
+fn fault(error: ScenarioError) -> Absent {
+    Absent::Fault(error.to_string())
 }
 
 impl ClaimOf {
@@ -220,29 +236,64 @@ impl Definition {
             here.at.insert(MODEL.to_owned(), model.key().into());
         }
         let (mut ours, mut compared, mut bounds) = (None, Vec::new(), Vec::new());
-        for at in self.each(claim, &here.at).map_err(|error| Absent::Fault(error.to_string()))? {
+        for at in self.vary(&claim.each, &here.at).map_err(fault)? {
             let here = Planned { at, ..here.clone() };
-            let mut scope = self.scope(rows, &here);
-            for (name, value) in claim.in_order() {
-                scope.define(name, value.get_ref())?;
-            }
+            let scope = self.values(claim, rows, &here)?;
             let text = match (part, &claim.once) {
-                (Part::Once, Some(once)) => once,
-                _ => &claim.compared,
+                (Part::Once, Some(once)) => Some(once),
+                _ => claim.compared.as_ref(),
             };
-            compared.push(scope.text(text.get_ref())?);
-            ours = ours.or(Some(scope.number(claim.ours.get_ref())?));
+            compared.push(scope.text(text.ok_or(Absent::Missing)?.get_ref())?);
+            let value = scope.number(claim.ours.as_ref().ok_or(Absent::Missing)?.get_ref())?;
+            ours = ours.or(Some(value));
             for limit in claim.bound.iter().filter(|limit| part.has(limit)) {
-                bounds.extend(limit.compare(&scope)?);
+                match limit.each.is_empty() {
+                    true => bounds.extend(limit.compare(&scope)?),
+                    false => bounds.extend(self.compare_each(claim, limit, rows, &here)?),
+                }
             }
         }
         Ok(Judged { ours: ours.ok_or(Absent::Missing)?, compared: compared.join("; "), bounds })
     }
 
-    /// The values of fields for which a claim is judged.
-    fn each(&self, claim: &ClaimOf, here: &Values) -> Result<Vec<Values>, ScenarioError> {
+    /// What the bounds of a claim see at a point.
+    fn values(&self, claim: &ClaimOf, rows: &[Row], here: &Planned) -> Result<Scope, Absent> {
+        let mut scope = self.scope(rows, here);
+        for (name, value) in claim.in_order() {
+            scope.define(name, value.get_ref())?;
+        }
+        Ok(scope)
+    }
+
+    /// A bound at each of its points at which its columns have values.
+    fn compare_each(
+        &self,
+        claim: &ClaimOf,
+        limit: &Limit,
+        rows: &[Row],
+        here: &Planned,
+    ) -> Result<Vec<Compared>, Absent> {
+        let mut bounds = Vec::new();
+        for at in self.vary(&limit.each, &here.at).map_err(fault)? {
+            let here = Planned { at, ..here.clone() };
+            match self.values(claim, rows, &here).and_then(|scope| limit.compare(&scope)) {
+                Err(Absent::Missing) => (),
+                compared => bounds.extend(compared?),
+            }
+        }
+        if bounds.is_empty() { Err(Absent::Missing) } else { Ok(bounds) }
+    }
+
+    /// `here` with values of fields in all combinations, in the order of the file.
+    fn vary(
+        &self,
+        each: &BTreeMap<String, Spanned<toml::Value>>,
+        here: &Values,
+    ) -> Result<Vec<Values>, ScenarioError> {
         let (source, file, fields) = (self.source(), &self.file, &self.fields);
-        Points { source, file, fields }.vary(here, claim.each.iter())
+        let mut each: Vec<_> = each.iter().collect();
+        each.sort_by_key(|(_, values)| values.span().start);
+        Points { source, file, fields }.vary(here, each.into_iter())
     }
 
     /// Whether the claim with this id has a part that is judged under the default model alone.
@@ -259,6 +310,7 @@ impl Definition {
             unit: &claim.unit,
             paper: claim.paper,
             expected: claim.expected,
+            tested: claim.tested,
             reason: &claim.reason,
             seeds: claim.seeds,
         })

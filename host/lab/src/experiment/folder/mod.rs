@@ -10,6 +10,7 @@ mod error;
 mod file;
 mod formula;
 mod judge;
+mod language;
 mod list;
 mod point;
 mod points;
@@ -52,7 +53,7 @@ pub(crate) struct Definition {
 /// Column that every transfer has.
 const ALWAYS: &str = "retransmissions_per_loss";
 /// Functions of expressions that take a column as their first argument.
-const OF_COLUMN: [&str; 3] = ["ci95", "bound", "values"];
+const OF_COLUMN: [&str; 7] = ["bound", "ci95", "every", "has", "names", "over", "values"];
 
 /// Texts of the files of a folder.
 #[derive(Clone, Copy)]

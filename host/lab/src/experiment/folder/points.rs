@@ -135,7 +135,9 @@ impl Field {
 
     /// Completes the scenario after its table was read.
     pub(super) fn complete(&self, scenario: &mut Scenario, value: &Value) {
-        let model = Model::ALL.into_iter().find(|model| value.as_str() == Some(model.key()));
+        // The first one is that of the base.
+        let others = &Model::ALL[1..];
+        let model = others.iter().find(|model| value.as_str() == Some(model.key()));
         if let (Field::Models, Some(model)) = (self, model) {
             model.apply(scenario);
         }

@@ -7,7 +7,7 @@ use super::formula::{Absent, Known, Scope};
 use super::point::{Planned, Values};
 use super::points::Points;
 use super::{Definition, ExperimentResult, Point, Rows};
-use crate::chart::{Bars, Cwnd, Figure, Timeline, curves, overlay};
+use crate::chart::{Bars, Cwnd, Figure, Lines, Series, Style, Timeline, curves, overlay};
 use crate::experiment::DEFAULTS;
 use crate::row::Row;
 use crate::run::RunResult;
@@ -47,17 +47,25 @@ pub(super) fn check(definition: &Definition, known: &Known<'_>) -> Result<(), Sc
             column(definition, Place::of(source, "overlay", name), name.get_ref())?;
         }
         let place = Place::of(source, "title", &drawing.title);
-        match (&drawing.curves, &drawing.bars, drawing.each) {
-            (Some(name), None, None) => {
+        match (&drawing.curves, &drawing.bars, &drawing.along, drawing.each) {
+            (Some(name), None, None, None) => {
                 column(definition, Place::of(source, "curves", name), name.get_ref())?;
             }
-            (None, Some(parts), None) => {
+            (None, Some(parts), None, None) => {
                 for name in parts.get_ref().all() {
                     column(definition, Place::of(source, "bars", parts), name)?;
                 }
             }
-            (None, None, Some(_)) => known.template(place, drawing.title.get_ref())?,
-            _ => return Err(place.error("give one of `curves`, `bars` and `each`".to_owned())),
+            (None, None, Some(names), None) => {
+                for name in names.get_ref() {
+                    column(definition, Place::of(source, "along", names), name)?;
+                }
+            }
+            (None, None, None, Some(_)) => known.template(place, drawing.title.get_ref())?,
+            _ => {
+                let message = "give one of `curves`, `bars`, `along` and `each`";
+                return Err(place.error(message.to_owned()));
+            }
         }
     }
     Ok(())
@@ -209,9 +217,35 @@ fn draw(definition: &Definition, drawing: &Drawing, result: &ExperimentResult) -
             figure
         }
         (None, Some(parts)) => bars(drawing, &rows, &parts.get_ref().all()),
-        (None, None) => None,
+        (None, None) => drawing.along.as_ref().and_then(|along| {
+            let columns = along.get_ref();
+            alongside(drawing, &rows, columns)
+        }),
     };
     figure.into_iter().collect()
+}
+
+/// A curve for each point over these columns, whose abscissae count from 1.
+fn alongside(drawing: &Drawing, rows: &[Row], columns: &[String]) -> Option<Figure> {
+    let mut series: Vec<Series> = Vec::new();
+    for row in rows {
+        let Some(place) = columns.iter().position(|column| *column == row.metric) else { continue };
+        let point = (place as f64 + 1.0, row.mean, row.ci95);
+        match series.iter_mut().find(|one| one.name == row.label) {
+            Some(one) => one.points.push(point),
+            None => {
+                let (name, style) = (row.label.clone(), Style::Measured);
+                series.push(Series { name, style, points: vec![point] });
+            }
+        }
+    }
+    let unit = &rows.iter().find(|row| columns.contains(&row.metric))?.unit;
+    Some(Figure::Lines(Lines {
+        title: drawing.title.get_ref().clone(),
+        x_label: drawing.x.clone(),
+        y_label: unit.clone(),
+        series,
+    }))
 }
 
 /// A bar for each point that has one of the columns; these are its parts.

@@ -67,7 +67,11 @@ fn recorded(id: &'static str) -> ExperimentResult {
             series: "",
         }
     });
-    ExperimentResult { id, rows: rows.collect(), samples: Vec::new(), seeds: 5 }
+    let (_, seeds) = text.split_once("seeds ").expect("seeds in the head");
+    let mut seeds = seeds.split([' ', ',', '\n']);
+    let [first, last] = [seeds.next(), seeds.nth(1)].map(|it| it?.parse::<u32>().ok());
+    let seeds = last.expect("the last seed") - first.expect("the first seed") + 1;
+    ExperimentResult { id, rows: rows.collect(), samples: Vec::new(), seeds }
 }
 
 /// The recorded results lead to the recorded verdicts: so no bound and no expression can change
@@ -124,7 +128,7 @@ fn every_bound_decides() {
     for id in ids() {
         let definition = definition(id).expect("it has no error");
         let rows = recorded(id).rows;
-        for claim in definition.claims() {
+        for claim in definition.claims().filter(|claim| claim.tested) {
             let judged = match definition.is_for_every_model(claim.id) {
                 false => definition.judge(claim.id, &rows, Part::Whole),
                 true => definition.judge(claim.id, &rows, Part::Under(Model::Sinr)),
@@ -229,6 +233,9 @@ fn a_claim_needs_a_source_and_one_comparison() {
     let (result, _) = altered("where = \"Fig. 3a, §6.1\"\n", "", "");
     let error = result.map(|_| ()).expect_err("no source").to_string();
     assert!(error.contains(": missing field `where`"), "{error}");
+    let (result, _) = altered("ours = \"five - three\"\n", "", "");
+    let error = result.map(|_| ()).expect_err("nothing is compared").to_string();
+    assert!(error.contains("give `ours`, `compared` and a bound, or `tested = false`"), "{error}");
     let (result, _) = altered("at_least = 3", "at_least = 3\nabove = 2", "");
     let error = result.map(|_| ()).expect_err("two comparisons").to_string();
     let expected = "bound: give a `value` and one of at_least, at_most, above, below, within, or";
@@ -307,11 +314,17 @@ fn an_absent_column_and_an_unknown_one_are_told_apart() {
     assert_eq!(of("goodput()"), Err(Absent::Missing));
     assert_eq!(of("goodput(frames=[1, 2])[0]"), Err(Absent::Missing));
     assert_eq!(of("goodput(frames=values('goodput', frames=[1, 2]))[0]"), Err(Absent::Missing));
+    assert_eq!(of("over('frames', 'goodput')|sum"), Err(Absent::Missing));
+    assert_eq!(of("every('goodput')|sum"), Err(Absent::Missing));
+    assert_eq!(of("1 if has('goodput') else 0"), Ok(0.0));
     for (text, message) in [
         ("goodput(frame=1)", "no field `frame`; did you mean `frames`?"),
         ("bound('godput')", "no column `godput`; did you mean `goodput`?"),
         ("goodput(frames=[1], host=['free'])", "one field can have a list of values"),
         ("values('goodput')", "give a list of values of one field"),
+        ("over('frame', 'goodput')", "no field `frame`; did you mean `frames`?"),
+        ("every('goodput', frame=1)", "no field `frame`; did you mean `frames`?"),
+        ("has('godput')", "no column `godput`; did you mean `goodput`?"),
         ("sharing('strict-overlap', 3)", "no model `strict-overlap`"),
         ("'text'", "yields no number"),
     ] {
@@ -334,4 +347,48 @@ fn a_claim_is_judged_at_each_of_its_values_and_a_bound_where_its_condition_is_me
         |row: &&mut Row| row.label == "buffer_segments=1 downlink" && row.metric == "goodput";
     rows.iter_mut().find(alone).expect("it is recorded").mean *= 10.0;
     assert_eq!(judge(&rows).expect("all points are there").bounds.len(), 8);
+}
+
+#[test]
+fn a_column_is_listed_over_a_field_and_over_all_points() {
+    let definition = definition("tcplp-hops").expect("it has no error");
+    let main = definition.main().expect("checked");
+    let rows = recorded("tcplp-hops").rows;
+    let of = |text: &str| definition.scope(&rows, main).value(text).expect("it is there");
+    let [over, listed] = ["over('hops', 'goodput')", "goodput(hops=[1, 2, 3, 4])"].map(of);
+    assert_eq!(over, listed);
+    let by_model = of("over('hops', 'goodput', model=['sinr-ber', 'strict'])");
+    assert_eq!(by_model.get_item_by_index(0).expect("two lists"), over);
+    assert_eq!(of("every('goodput', stack='kinglet', hops=2)|length"), 1.into());
+    assert_eq!(of("names('goodput', buffer='one', host='measured')|first").to_string(), {
+        "hops=3 buffer_segments=1 ack_every=1 host_cost=measured"
+    });
+    assert!(of("has('goodput', hops=[1, 4])").is_true());
+    assert!(!of("has('links_sharing', buffer='one')").is_true());
+}
+
+#[test]
+fn a_bound_is_judged_where_its_columns_have_values() {
+    let definition = definition("design-retries").expect("it has no error");
+    let id = "design.fig4b.retries-rtt";
+    let mut rows = recorded("design-retries").rows;
+    let count = |rows: &[Row]| definition.judge(id, rows, Part::Whole).map(|it| it.bounds.len());
+    assert_eq!(count(&rows), Ok(4), "two with each of two windows");
+    rows.retain(|row| !row.label.contains(" cwl=4 "));
+    assert_eq!(count(&rows), Ok(2));
+    let judge = |rows: &[Row]| definition.judge("design.retries.cwl1", rows, Part::Whole);
+    rows.retain(|row| !row.label.contains(" cwl=1 "));
+    assert_eq!(judge(&rows).map(|_| ()), Err(Absent::Missing));
+}
+
+#[test]
+fn a_claim_depends_on_the_model_if_it_fails_under_one() {
+    let mut result = recorded("tcplp-hops");
+    let row =
+        |row: &&mut Row| row.label == "hops=2 overlap=strict" && row.metric == "share_of_bound";
+    result.rows.iter_mut().find(row).expect("it is recorded").mean = 102.0;
+    let verdicts = claims::check(std::slice::from_ref(&result));
+    let verdict = verdicts.iter().find(|it| it.id == "tcplp.sec7.2.bound").expect("a claim");
+    assert_eq!(verdict.outcome(), claims::Outcome::DependsOnModel);
+    assert!(verdict.failed.iter().all(|failed| failed.starts_with("strict overlap: ")));
 }
