@@ -415,7 +415,7 @@ impl Strobed {
         match self.failures.checked_sub(MAX_FAILURES) {
             None => (self.failures / MAX_FAILURES_AT_FIRST).saturating_sub(1).into(),
             Some(later) if later.is_multiple_of(2) => 0,
-            Some(later) => (MAX_FAILURES / MAX_FAILURES_AT_FIRST + later / 2).into(),
+            Some(later) => (MAX_FAILURES / MAX_FAILURES_AT_FIRST).saturating_add(later / 2).into(),
         }
     }
 
