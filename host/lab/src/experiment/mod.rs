@@ -36,7 +36,6 @@ mod tcplp_headers;
 mod tcplp_latency;
 mod tcplp_memory;
 mod tcplp_outages;
-mod tcplp_response_size;
 mod tcplp_stacks;
 mod tcplp_timers;
 mod timeout_cause;
@@ -255,7 +254,6 @@ static IN_RUST: &[Experiment] = &[
     tcplp_stacks::EXPERIMENT,
     tcplp_day::EXPERIMENT,
     tcplp_latency::EXPERIMENT,
-    tcplp_response_size::EXPERIMENT,
     kinglet_sleep::EXPERIMENT,
     duty_cycles::EXPERIMENT,
     kinglet_fair::EXPERIMENT,

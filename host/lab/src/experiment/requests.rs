@@ -1,4 +1,4 @@
-//! Common parts of `tcplp-latency` and `tcplp-response-size`: requests of a host to a leaf of the
+//! Common parts of `tcplp-latency` and `kinglet-page`: requests of a host to a leaf of the
 //! office.
 
 use super::{Effort, Metric};

@@ -98,8 +98,11 @@ pub(super) static COLUMNS: &[Column] = &[
     sensors("radio_starting", Metric::RadioStarting, "radio starts, not part of the duty cycle"),
     sensors("radio_between_attempts", Metric::RadioBetweenAttempts, "sleep between attempts"),
     sensors("frames_sent", Metric::FramesSent, "transmissions, repetitions included"),
-    run("latency_p1", Metric::LatencyP1, "request to complete response: 1 % quantile"),
-    run("latency_first_quartile", Metric::LatencyFirstQuartile, "the same, first quartile"),
+    run(
+        "latency_first_quartile",
+        Metric::LatencyFirstQuartile,
+        "time of a request: first quartile",
+    ),
     run("latency_median", Metric::LatencyMedian, "the same, median"),
     run("latency_third_quartile", Metric::LatencyThirdQuartile, "the same, third quartile"),
     run("responses", Metric::Responses, "requests with a response"),

@@ -87,6 +87,7 @@ folders! {
     "tcplp-mss"
     "tcplp-queue"
     "tcplp-red"
+    "tcplp-response-size"
     "tcplp-retry-delay"
     "tcplp-selfclock"
     "tcplp-timeouts"
