@@ -50,7 +50,7 @@ impl Mosquitto {
         let hex: String = key.iter().map(|octet| format!("{octet:02x}")).collect();
         fs::write(&keys, format!("{name}:{hex}\n")).expect("a file");
         let text = format!(
-            "listener {port} ::1\nallow_anonymous true\npsk_hint kinglet\npsk_file {}\n",
+            "user root\nlistener {port} ::1\nallow_anonymous true\npsk_hint kinglet\npsk_file {}\n",
             keys.display()
         );
         fs::write(&config, text).expect("a file");
