@@ -323,19 +323,21 @@ impl<A: Array<Slot>> Queue<A> {
         first.map(|((at, _), _)| at)
     }
 
-    /// Returns the earliest time that `at` returns for a recipient of several waiting frames.
+    /// Returns the earliest time that `at` returns for a recipient of several waiting frames, and
+    /// this recipient.
     pub(crate) fn earliest_of_several(
         &self,
         at: impl Fn(Address) -> Option<Instant>,
-    ) -> Option<Instant> {
+    ) -> Option<(Instant, Address)> {
         let waits = |slot: &&Slot| slot.place == Place::Waiting;
         let slots = self.slots.as_slice().iter().filter(waits);
-        slots.filter(|slot| self.waiting_for(slot.dst) > 1).filter_map(|slot| at(slot.dst)).min()
+        let several = slots.filter(|slot| self.waiting_for(slot.dst) > 1);
+        several.filter_map(|slot| Some((at(slot.dst)?, slot.dst))).min_by_key(|(at, _)| *at)
     }
 
-    /// Makes a waiting frame whose recipient is `wanted` the head, if there is one.
-    pub(crate) fn advance_to(&mut self, wanted: impl Fn(Address) -> bool) {
-        let waits = |slot: &Slot| slot.place == Place::Waiting && wanted(slot.dst);
+    /// Makes a waiting frame for `dst` the head, if there is one.
+    pub(crate) fn advance_to(&mut self, dst: Address) {
+        let waits = |slot: &Slot| slot.place == Place::Waiting && slot.dst == dst;
         self.head = self.slots.as_slice().iter().position(waits).or(self.head);
     }
 

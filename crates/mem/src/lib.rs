@@ -43,15 +43,31 @@ pub use kinglet_octets::copy;
 
 /// Moves the octets `from` to `to`; the two ranges may overlap. Returns `None` and changes nothing
 /// if one of them is not inside `octets`.
-#[inline]
+///
+/// `copy_within` panics for such ranges, and whether the compiler proves that it never does depends
+/// on whether it inlines it. So this copies parts that do not overlap, each as long as the way.
 pub fn move_within(octets: &mut [u8], from: Range<usize>, to: usize) -> Option<()> {
     let len = from.end.checked_sub(from.start)?;
     let last = octets.len().checked_sub(len)?;
-    if from.end <= octets.len() && to <= last {
-        octets.copy_within(from, to);
-        return Some(());
+    if from.end > octets.len() || to > last {
+        return None;
     }
-    None
+    let way = from.start.abs_diff(to);
+    let mut left = if way == 0 { 0 } else { len };
+    while left > 0 {
+        let part = way.min(left);
+        left = left.saturating_sub(part);
+        // Towards the start the first part is moved first, otherwise the last one.
+        let is_back = to < from.start;
+        let before = if is_back { len.saturating_sub(left).saturating_sub(part) } else { left };
+        let (source, target) = (from.start.saturating_add(before), to.saturating_add(before));
+        let (lower, upper) = octets.split_at_mut_checked(source.max(target))?;
+        match is_back {
+            true => copy(lower.get_mut(target..)?, upper.get(..part)?),
+            false => copy(upper.get_mut(..part)?, lower.get(source..)?),
+        };
+    }
+    Some(())
 }
 
 /// Value of an unused table slot, known at compile time.
@@ -146,6 +162,15 @@ mod tests {
             assert_eq!(move_within(&mut octets, from, to), None);
         }
         assert_eq!(octets, [1, 1, 2, 3]);
+        for (start, end) in (0..9).flat_map(|start| (start..9).map(move |end| (start, end))) {
+            for to in 0..=8 - (end - start) {
+                let mut octets = [0, 1, 2, 3, 4, 5, 6, 7];
+                let mut expected = octets;
+                expected.copy_within(start..end, to);
+                assert_eq!(move_within(&mut octets, start..end, to), Some(()));
+                assert_eq!(octets, expected, "{start}..{end} to {to}");
+            }
+        }
     }
 
     #[test]

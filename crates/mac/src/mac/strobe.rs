@@ -105,20 +105,16 @@ impl<S: Sizes> Mac<S> {
         let delivery_method = &mut self.delivery_method;
         // One frame waits for the next strobe.
         let discard = self.queue.earliest_of_several(|dst| delivery_method.discard_at(now, dst));
-        if let Some(at) = discard
-            && at <= now
-        {
-            self.queue.advance_to(|dst| delivery_method.discard_at(now, dst) == discard);
-            if let Some(slot) = self.queue.head() {
-                delivery_method.discarded(now, slot.dst);
-            }
+        if let Some((_, dst)) = discard.filter(|(at, _)| *at <= now) {
+            delivery_method.discarded(now, dst);
+            self.queue.advance_to(dst);
             // This calls `choose` again, with one frame less in the queue.
             return self.finish_head(now, Delivery::NoAck, false);
         }
         if let Some(at) = self.queue.advance_by(|dst| delivery_method.eligible_at(now, dst)) {
             // Within a burst the radio itself keeps the spacing, while it loads the frame.
             let until = if at == Instant::ZERO { at } else { at.max(self.spaced_until) };
-            let until = discard.map_or(until, |at| until.min(at));
+            let until = discard.map_or(until, |(at, _)| until.min(at));
             self.tx = if until > now { TxState::Backoff { until } } else { TxState::Ready };
         }
     }

@@ -418,6 +418,25 @@ fn a_neighbour_with_a_known_rhythm_is_silent_after_sixteen_strobes() {
 }
 
 #[test]
+fn a_silent_neighbour_is_tried_again_after_an_eighth_of_its_silence() {
+    let mut mac = sender(Wake::DEFAULT);
+    let mut now = T0;
+    acquaint(&mut mac, &mut now, A);
+    let heard = now;
+    put_one(&mut mac, now, A);
+    let searches = unanswered(&mut mac, &mut now, heard + Duration::from_secs(55));
+    let silent = searches.windows(2).filter(|pair| pair[0].1 > heard + Duration::from_secs(10));
+    let mut longest = Duration::ZERO;
+    for pair in silent {
+        let (before, at) = (pair[0].1, pair[1].1);
+        // A strobe of a period, the back-off, and at most two periods until the next wake-up.
+        assert!(at - before < (at - heard) / 8 + PERIOD * 4, "{:?} after {:?}", at, before - heard);
+        longest = longest.max(at - before);
+    }
+    assert!(longest > Duration::from_secs(2), "it grows: {longest:?}");
+}
+
+#[test]
 fn a_silent_neighbour_does_not_hold_up_frames_for_others() {
     let mut mac = sender(Wake::DEFAULT);
     let mut now = T0;
