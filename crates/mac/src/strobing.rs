@@ -396,12 +396,6 @@ impl Strobed {
         self.heard > Instant::ZERO && begin(end) < self.heard + stays
     }
 
-    /// Returns whether it should be asleep until its next wake-up when this strobe begins: the last
-    /// frame announced no other one, or that one would not have been the first to arrive.
-    fn should_sleep(&self, end: &StrobeEnd) -> bool {
-        self.failures == 0 && begin(end) > self.heard + ANSWER
-    }
-
     /// Returns the assumed number of wake-ups between the neighbour's waking and its only
     /// observation. A neighbour that is busy with another node's burst still receives frames at its
     /// next wake-ups, but on the channel of the first of them. So each search but the first assumes
@@ -699,7 +693,6 @@ impl<R: DeliveryMethod, A: Array<Strobed>, const SPARE: usize> DeliveryMethod
             StrobeResult::Sent if entry.continues_search(&wake) => return true,
             StrobeResult::Acknowledged | StrobeResult::Sent => {
                 let was_awake = answers || entry.is_awake_yet(&wake, end);
-                let should_sleep = !answers && entry.should_sleep(end);
                 let missed = entry.failures > 0;
                 let silent = now > entry.heard + FORGOTTEN;
                 entry.acknowledged(now);
@@ -709,7 +702,8 @@ impl<R: DeliveryMethod, A: Array<Strobed>, const SPARE: usize> DeliveryMethod
                     if end.times > 1 && !was_awake {
                         entry.first_copies = 0;
                         entry.learn(&wake, end, channel, (searches, missed, silent));
-                    } else if end.times == 1 && should_sleep {
+                    } else if end.times == 1 && !answers && !missed {
+                        // After a failure it may be awake for the rest of a burst.
                         entry.first_copies = entry.first_copies.saturating_add(1);
                     }
                 }

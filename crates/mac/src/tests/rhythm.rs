@@ -117,6 +117,28 @@ fn a_neighbour_that_is_always_awake_is_not_waited_for() {
     }
 }
 
+/// A neighbour that has missed a frame of a burst still waits for it.
+#[test]
+fn an_acknowledgement_after_a_failure_does_not_show_that_a_neighbour_is_always_awake() {
+    let mut mac = sender(Wake::DEFAULT);
+    let mut now = T0;
+    acquaint(&mut mac, &mut now, A);
+    assert!(!later(&mut mac, &mut now, Ack::Missing, 6));
+    let at_once = (0..6).map(|_| later(&mut mac, &mut now, ACKED, 1));
+    assert_eq!(at_once.collect::<Vec<_>>(), [false, false, false, false, false, true]);
+}
+
+#[test]
+fn a_neighbour_that_hops_over_channels_is_met_at_its_wake_ups() {
+    for (channels, is_waited_for) in [(1 << 15, false), (3 << 14, true)] {
+        let mut mac = sender(Wake { channels, ..Wake::DEFAULT });
+        let mut now = T0;
+        acquaint(&mut mac, &mut now, A);
+        let waited = (0..6).map(|_| !later(&mut mac, &mut now, ACKED, 1)).last();
+        assert_eq!(waited, Some(is_waited_for), "{channels}");
+    }
+}
+
 #[test]
 fn repetitions_that_are_lost_do_not_shift_a_rhythm() {
     let mut mac = sender(Wake::DEFAULT);
