@@ -13,9 +13,7 @@
 use crate::air::PREAMBLE_SFD;
 use crate::delivery_method::{DeliveryMethod, Strobe, StrobeEnd, StrobeResult};
 use crate::stats::{StrobeStats, count};
-use crate::wake::{
-    ANSWER, CHECK, LONGEST, SAMPLES_BEFORE, Wake, WakeUp, channel_after, repetition,
-};
+use crate::wake::{CHECK, LONGEST, SAMPLES_BEFORE, Wake, WakeUp, channel_after, repetition};
 use kinglet_mem::{Array, Claim, Empty, slot_for_new};
 use kinglet_radio::{Channel, LIFS, MAX_FRAME, SIFS, Start};
 use kinglet_random::Random;

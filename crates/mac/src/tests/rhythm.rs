@@ -3,6 +3,8 @@
 
 use super::strobing::{A, ACKED, LEN, PERIOD, acquaint, end, meet, put_one, sender, strobe};
 use super::*;
+use crate::delivery_method::{DeliveryMethod, StrobeEnd, StrobeResult};
+use crate::strobing::{Strobed, Strobing};
 use crate::wake::{CHECK, repetition};
 use kinglet_radio::air_time;
 
@@ -126,6 +128,26 @@ fn an_acknowledgement_after_a_failure_does_not_show_that_a_neighbour_is_always_a
     assert!(!later(&mut mac, &mut now, Ack::Missing, 6));
     let at_once = (0..6).map(|_| later(&mut mac, &mut now, ACKED, 1));
     assert_eq!(at_once.collect::<Vec<_>>(), [false, false, false, false, false, true]);
+}
+
+#[test]
+fn an_answer_to_a_burst_does_not_show_that_a_neighbour_is_always_awake() {
+    for (answers, waits) in [(false, false), (true, true)] {
+        let (dst, mut now, mut random) = (Address::Short(A), T0, Random::new(1, 1));
+        let mut strobing = Strobing::<(), [Strobed; 3]>::NEW;
+        strobing.set_wake(Some(Wake::DEFAULT));
+        for times in [9, 1, 1, 1, 1] {
+            if answers && times == 1 {
+                strobing.handle_listener(dst, Channel::default(), now + PERIOD);
+            }
+            strobing.strobe(now, dst, LEN);
+            let (result, sfd) = (StrobeResult::Acknowledged, now + PERIOD);
+            let end = StrobeEnd { dst, len: LEN, result, sfd, times, more: false };
+            strobing.handle_strobed(sfd, &end, &mut random);
+            now += Duration::from_secs(1);
+        }
+        assert_eq!(strobing.eligible_at(now, dst) > now, waits, "{answers}");
+    }
 }
 
 #[test]

@@ -419,6 +419,27 @@ fn a_neighbour_with_a_known_rhythm_is_silent_after_sixteen_strobes() {
     }
 }
 
+/// A neighbour that has not been needed for long is not silent yet.
+#[test]
+fn before_a_neighbour_is_silent_back_offs_are_short_and_no_frame_is_lost() {
+    let mut mac = sender(Wake::DEFAULT);
+    let mut now = T0;
+    acquaint(&mut mac, &mut now, A);
+    now += Duration::from_secs(50);
+    (0..2).for_each(|_| put_one(&mut mac, now, A));
+    for strobes in 1..16 {
+        let before = now;
+        let next = strobe(&mut mac, &mut now);
+        assert!(now - before < PERIOD * 5, "{strobes}: {:?}", now - before);
+        let ahead = next.first.expect("its wake-ups are known") - next.at;
+        assert!(ahead < Duration::from_millis(9), "others are served until then: {ahead:?}");
+        now = next.first.unwrap_or(now) + next.lasting;
+        let event = Event::Strobed { sfd: now, ack: Ack::Missing, times: 6 };
+        assert_eq!(mac.handle_radio(now, event, &mut []), Ok(None));
+        assert_eq!(mac.poll_outcome(now), None, "{strobes}");
+    }
+}
+
 #[test]
 fn a_silent_neighbour_is_tried_again_after_an_eighth_of_its_silence() {
     let mut mac = sender(Wake::DEFAULT);
