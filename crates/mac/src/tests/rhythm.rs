@@ -151,6 +151,29 @@ fn an_answer_to_a_burst_does_not_show_that_a_neighbour_is_always_awake() {
 }
 
 #[test]
+fn an_answer_ends_the_back_off_of_a_neighbour() {
+    let (dst, now, mut random) = (Address::Short(A), T0, Random::new(1, 1));
+    let mut strobing = Strobing::<(), [Strobed; 3]>::NEW;
+    strobing.set_wake(Some(Wake::DEFAULT));
+    let end = StrobeEnd {
+        dst,
+        len: LEN,
+        result: StrobeResult::Unanswered,
+        sfd: now,
+        times: 1,
+        more: false,
+    };
+    strobing.strobe(now, dst, LEN);
+    assert!(!strobing.handle_strobed(now, &end, &mut random));
+    assert!(strobing.eligible_at(now, dst) > now);
+    strobing.handle_listener(dst, Channel::default(), now + PERIOD);
+    strobing.strobe(now, dst, LEN);
+    let answer = StrobeEnd { result: StrobeResult::Acknowledged, ..end };
+    strobing.handle_strobed(now, &answer, &mut random);
+    assert_eq!((strobing.eligible_at(now, dst), strobing.discard_at(now, dst)), (now, None));
+}
+
+#[test]
 fn a_neighbour_that_hops_over_channels_is_met_at_its_wake_ups() {
     for (channels, is_waited_for) in [(1 << 15, false), (3 << 14, true)] {
         let mut mac = sender(Wake { channels, ..Wake::DEFAULT });
