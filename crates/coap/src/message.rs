@@ -423,7 +423,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Takes back options and payload.
+    /// Removes options and payload.
     pub fn restart(&mut self) {
         (self.len, self.number, self.payload_at) = (self.options_at(), 0, None);
     }

@@ -45,17 +45,17 @@ pub use kinglet_octets::copy;
 /// if one of them is not inside `octets`.
 ///
 /// `copy_within` panics for such ranges, and whether the compiler proves that it never does depends
-/// on whether it inlines it. So this copies parts that do not overlap, each as long as the way.
+/// on whether it inlines it. So this copies parts that do not overlap, of at most the distance.
 pub fn move_within(octets: &mut [u8], from: Range<usize>, to: usize) -> Option<()> {
     let len = from.end.checked_sub(from.start)?;
     let last = octets.len().checked_sub(len)?;
     if from.end > octets.len() || to > last {
         return None;
     }
-    let way = from.start.abs_diff(to);
-    let mut left = if way == 0 { 0 } else { len };
+    let distance = from.start.abs_diff(to);
+    let mut left = if distance == 0 { 0 } else { len };
     while left > 0 {
-        let part = way.min(left);
+        let part = distance.min(left);
         left = left.saturating_sub(part);
         // Towards the start the first part is moved first, otherwise the last one.
         let is_back = to < from.start;

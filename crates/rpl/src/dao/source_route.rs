@@ -27,8 +27,12 @@ pub(crate) fn compute(
     if at != root {
         return None;
     }
+    // `copy_within` can panic, unless the compiler inlines it and proves that it does not.
     let begin = out.len().saturating_sub(len);
-    out.copy_within(begin.., 0);
+    for index in 0..len {
+        let node = *out.get(begin.saturating_add(index))?;
+        *out.get_mut(index)? = node;
+    }
     Some(len)
 }
 

@@ -152,7 +152,7 @@ pub(super) struct Drawing {
     pub(super) x: String,
     /// Points that are drawn; all of them without a condition.
     pub(super) when: Option<Text>,
-    /// The points beside the plan, which have all defaults, are drawn as well.
+    /// The points with all defaults are drawn as well.
     #[serde(default)]
     pub(super) beside: bool,
     /// Single marks of bars.
