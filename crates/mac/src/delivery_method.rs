@@ -246,6 +246,9 @@ pub trait DeliveryMethod {
     /// Handles a frame from `src`: a silent neighbour is tried again.
     fn handle_heard(&mut self, _now: Instant, _src: Address) {}
 
+    /// Notes that other devices need the channel until then.
+    fn share_until(&mut self, _until: Instant) {}
+
     /// Returns whether another frame may follow in the burst that one of `len` octets begins or
     /// continues now.
     fn may_follow(&self, _now: Instant, _len: usize) -> bool {

@@ -74,6 +74,7 @@
 //! | `listening.rs`: `polled.rs`, `sampled.rs`, `waking.rs` | control of the receiver |
 //! | `delivery_method.rs`: `sleepers.rs`, `samples.rs` | delivery to devices whose radio is off |
 //! | `strobing.rs` | delivery to devices that wake by themselves |
+//! | `sharing.rs` | wake-up periods left to other devices |
 //! | `security.rs`: `ccm.rs`, `cipher.rs`, `replay.rs` | link security |
 //! | `queue.rs`, `link.rs`, `duplicates.rs` | frames and neighbours |
 //! | `csma.rs` | backoff before the channel is assessed |
@@ -109,6 +110,7 @@ mod rhythm;
 mod sampled;
 mod samples;
 mod security;
+mod sharing;
 mod sleepers;
 mod stats;
 mod strobing;

@@ -12,6 +12,7 @@
 
 use crate::air::PREAMBLE_SFD;
 use crate::delivery_method::{DeliveryMethod, Strobe, StrobeEnd, StrobeResult};
+use crate::sharing::Sharing;
 use crate::stats::{StrobeStats, count};
 use crate::wake::{CHECK, LONGEST, SAMPLES_BEFORE, Wake, WakeUp, channel_after, repetition};
 use kinglet_mem::{Array, Claim, Empty, slot_for_new};
@@ -215,6 +216,7 @@ pub struct Strobing<R, A, const SPARE: usize = 0> {
     table: A,
     burst: Option<Burst>,
     listener: Option<Listener>,
+    sharing: Sharing,
     /// True if the last submitted strobe is, or belongs to, an answer.
     answers: bool,
     /// True if it searches for a neighbour whose wake-up phase was lost.
@@ -476,6 +478,7 @@ impl<R: DeliveryMethod, A: Array<Strobed>, const SPARE: usize> DeliveryMethod
         table: A::EMPTY,
         burst: None,
         listener: None,
+        sharing: Sharing::NEW,
         answers: false,
         searches: false,
         channel: None,
@@ -561,6 +564,7 @@ impl<R: DeliveryMethod, A: Array<Strobed>, const SPARE: usize> DeliveryMethod
     fn set_wake(&mut self, wake: Option<Wake>) {
         self.wake = wake;
         (self.burst, self.listener, self.awaits_answer) = (None, None, None);
+        self.sharing = Sharing::NEW;
         self.channel = None;
         (self.answers, self.searches) = (false, false);
         self.table.as_mut_slice().fill(Strobed::EMPTY);
@@ -594,9 +598,16 @@ impl<R: DeliveryMethod, A: Array<Strobed>, const SPARE: usize> DeliveryMethod
 
     fn eligible_at(&self, now: Instant, dst: Address) -> Instant {
         match (&self.wake, self.find(dst)) {
-            _ if self.bursts_with(dst) || self.listens(now, dst) => Instant::ZERO,
-            (Some(wake), Some(entry)) => entry.eligible_at(wake, now),
-            _ => now,
+            _ if self.bursts_with(dst) => Instant::ZERO,
+            _ if self.listens(now, dst)
+                && (now >= self.sharing.free_until() || self.sharing.is_shared(now)) =>
+            {
+                Instant::ZERO
+            }
+            (Some(wake), Some(entry)) => {
+                entry.eligible_at(wake, now.max(self.sharing.free_until()))
+            }
+            _ => now.max(self.sharing.free_until()),
         }
     }
 
@@ -616,11 +627,16 @@ impl<R: DeliveryMethod, A: Array<Strobed>, const SPARE: usize> DeliveryMethod
     }
 
     fn handle_heard(&mut self, now: Instant, src: Address) {
+        self.sharing.heard(now, src);
         let entry = self.table.as_mut_slice().iter_mut().find(|entry| entry.address == src);
         if let Some(entry) = entry.filter(|entry| entry.is_silent(now)) {
             entry.failures = MAX_FAILURES.saturating_sub(1);
             (entry.not_before, entry.suspended_until) = (now, now);
         }
+    }
+
+    fn share_until(&mut self, until: Instant) {
+        self.sharing.share_until(until);
     }
 
     fn may_follow(&self, now: Instant, len: usize) -> bool {
@@ -676,6 +692,10 @@ impl<R: DeliveryMethod, A: Array<Strobed>, const SPARE: usize> DeliveryMethod
         self.burst = None;
         let (answers, searches, channel) = (self.answers, self.searches, self.channel);
         let acknowledged = end.result == StrobeResult::Acknowledged;
+        if end.result != StrobeResult::Busy && !(answers && self.sharing.is_shared(now)) {
+            let goes_on = acknowledged && end.more;
+            self.sharing.sent(&wake, end.dst, (begin(end), now), goes_on);
+        }
         if acknowledged && end.times == 1 {
             count(&mut self.stats.at_once);
         }

@@ -58,6 +58,7 @@
 //! | `net/header_build.rs`, `submit.rs`, `fragment.rs` | own packets, and output of frames |
 //! | `net/relay.rs`, `relay.rs` | forwarding of single fragments |
 //! | `fair_share.rs` | fairness between neighbours that send frames to be forwarded |
+//! | `net/sharing.rs` | evidence that other nodes need the channel |
 //! | `net/ipv6_fragments.rs` | IPv6 fragments, input and output |
 //! | `net/congestion.rs` | random early detection at the output queue |
 //! | `net/indirect.rs`, `resolve.rs`, `route_discovery.rs` | packets that wait |

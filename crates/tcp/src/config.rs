@@ -139,7 +139,9 @@ pub struct ConnectionConfig {
     /// apart (RFC 9002 §7.7), instead of as fast as the link takes them. The gap is at most three
     /// fifths of the shortest round trip, because a path of five hops carries 5/3 segments. Over
     /// several hops of one radio channel, the segments of a burst collide with the forwarding of
-    /// earlier ones; a sleepy node has its radio off in the gaps. Default true.
+    /// earlier ones; a sleepy node has its radio off in the gaps. A node that gathers frames for
+    /// bursts ends each gap ([`Endpoint::follow_at_once`](crate::Endpoint::follow_at_once)).
+    /// Default true.
     pub pacing: bool,
     /// For a path that loses far more to noise than to congestion, without loss reports of a link.
     /// Two segments may be in flight after a retransmission timeout, where RFC 5681 §3.1 allows

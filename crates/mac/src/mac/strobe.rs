@@ -69,6 +69,12 @@ impl<S: Sizes> Mac<S> {
         }
     }
 
+    /// Notes that packets of other nodes pass this device or its neighbours until then: while it
+    /// strobes without pause, it leaves half of the wake-up periods free.
+    pub fn share_until(&mut self, until: Instant) {
+        self.delivery_method.share_until(until);
+    }
+
     /// Returns the number of queue slots that are reserved for strobes, and unused while there are
     /// none.
     pub(crate) fn spare(&self) -> usize {

@@ -617,3 +617,42 @@ fn a_secured_frame_is_long_enough_and_has_no_filling() {
     assert_eq!(submission.frame.len(), 9 + 6 + 1 + 4);
     assert!(submission.frame.len() >= MIN_FRAME);
 }
+
+/// Sends a burst of one frame at each wake-up of a neighbour. Returns the numbers of periods from
+/// one to the next.
+fn one_after_another(mac: &mut Sender, now: &mut Instant, frames: usize) -> Vec<u64> {
+    let mut begin = Vec::new();
+    for _ in 0..frames {
+        put_one(mac, *now, A);
+        let next = strobe(mac, now).first.expect("a known neighbour");
+        *now = next + repetition(LEN) * 2;
+        end(mac, *now, next + repetition(LEN), ACKED, 2);
+        begin.push(next);
+    }
+    let period = PERIOD.as_micros();
+    begin.windows(2).map(|at| ((at[1] - at[0]).as_micros() + period / 2) / period).collect()
+}
+
+#[test]
+fn a_transfer_in_step_with_the_wake_ups_leaves_periods_to_others() {
+    let mut mac = sender(Wake::DEFAULT);
+    let mut now = T0;
+    acquaint(&mut mac, &mut now, A);
+    let gaps = one_after_another(&mut mac, &mut now, 40);
+    assert!(gaps.iter().all(|gap| [1, 3].contains(gap)), "{gaps:?}");
+    assert_eq!(gaps.iter().filter(|gap| **gap == 3).count(), 4, "after every nine: {gaps:?}");
+
+    mac.share_until(now + PERIOD * 1_000);
+    let gaps = one_after_another(&mut mac, &mut now, 40);
+    let left: u64 = gaps.iter().map(|gap| gap - 1).sum();
+    assert!((24..=30).contains(&left), "two after three: {gaps:?}");
+    mac.set_wake(Some(Wake { sleeps: false, ..Wake::DEFAULT })).unwrap();
+    assert_eq!(strobe_of_new(&mut mac, &mut now), 0, "a new start");
+}
+
+/// Returns the number of periods for which a frame for a new neighbour waits.
+fn strobe_of_new(mac: &mut Sender, now: &mut Instant) -> u64 {
+    put_one(mac, *now, B);
+    let at = *now;
+    (strobe(mac, now).at - at).as_micros() / PERIOD.as_micros()
+}

@@ -69,6 +69,9 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         {
             return Fate::Drop(reason);
         }
+        if matches!(egress, Egress::Radio(_)) && !arrival.is_from_host() {
+            self.note_shared(now);
+        }
         //= rfc6550#11.1-1
         if let Some(hop_limit) = self.pool.storage_mut(handle).get_mut(HOP_LIMIT_OFFSET) {
             *hop_limit = hop_limit.saturating_sub(1);

@@ -238,6 +238,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         if links && Self::is_foreign(arrival) && !arrival.is_from_host() {
             return Fate::Drop(Discard::Ingress);
         }
+        self.note_source(now, src, arrival);
         if let Some(upper) = upper {
             self.local(now, handle, header, upper, arrival)
         } else if !S::FORWARDS

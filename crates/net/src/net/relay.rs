@@ -277,6 +277,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
             Ok(Some((len, next_hop))) => {
                 let found = self.begin_relay(now, packet, len, header.size, (frame.src, next_hop));
                 if let Ok(label) = found {
+                    self.note_shared(now);
                     self.remember(now, frame, header, label, len);
                 }
                 found.map(|_| true)

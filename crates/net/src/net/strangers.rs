@@ -105,7 +105,7 @@ impl Flow {
 
 impl<S: Sizes, X: Copy> Net<S, X> {
     /// Returns whether neither an own prefix nor a context covers an address.
-    fn is_stranger(&self, address: &Ipv6Addr) -> bool {
+    pub(super) fn is_stranger(&self, address: &Ipv6Addr) -> bool {
         let contexts = self.contexts.as_slice().iter().flatten();
         let own = self.addresses.as_slice().iter().flatten();
         let named = contexts.map(|it| (it.prefix, it.len));

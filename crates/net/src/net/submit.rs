@@ -58,6 +58,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         let header =
             Header { traffic_class, flow_label, payload_len, next_header, hop_limit, src, dst };
         self.note_use(now, dst);
+        self.note_own(dst);
         // Written directly into its final place.
         let head = Head::<S>::EMPTY;
         let external = External { head, head_len, body, total, egress };
@@ -279,6 +280,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         let egress = self.own_egress(now, headers.src, headers.dst);
         let Some(egress) = egress else { return Err(SendError::NoRoute) };
         let packet = self.allocate_packet(RESERVED, headers, data)?;
+        self.note_own(headers.dst);
         if self.enqueue_own(now, packet, egress).is_err() {
             self.release(packet);
             return Err(SendError::QueueFull);

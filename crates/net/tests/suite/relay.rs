@@ -490,3 +490,53 @@ fn noise_and_impossible_fragments_leave_nothing_behind() {
         }
     }
 }
+
+/// RFC 8930 has no such time: the MAC of a duty-cycled node asks for it.
+#[test]
+fn packets_of_other_nodes_of_the_mesh_show_that_they_need_the_channel() {
+    let shared = NOW + Duration::from_secs(30);
+    let nothing = |src, dst| plain(&packet(src, dst, protocol::NONE, &[]));
+    let stranger = Ipv6Addr::new(0x2002, 0, 0, 0, 0, 0, 0, 1);
+    let near = Ipv6Addr::new(0xFE80, 0, 0, 0, 0, 0xFF, 0xFE00, 1);
+    for (what, src, dst, until) in [
+        ("of the neighbour, for this node", global(2), global(3), Instant::ZERO),
+        ("of another node, for this node", global(1), global(3), shared),
+        ("of another node, link-local", near, global(3), Instant::ZERO),
+        ("of a host outside, for this node", stranger, global(3), Instant::ZERO),
+        ("forwarded as a whole", global(2), global(5), shared),
+    ] {
+        let mut node = node(3, true);
+        let _ = hear(&mut node, 2, &nothing(src, dst));
+        assert_eq!(node.shared_until(), until, "{what}");
+    }
+    let mut relay = node(2, true);
+    let sent = segment(4, 300);
+    assert_eq!(hear(&mut relay, 1, &sent[0]), Ok(None));
+    assert_eq!(relay.shared_until(), shared, "its first fragment");
+    assert_eq!(hear_at(&mut relay, shared, 1, &sent[1]), Ok(None));
+    assert_eq!(relay.shared_until(), shared, "only the first fragment");
+}
+
+#[test]
+fn answers_to_own_packets_do_not_show_that_others_need_the_channel() {
+    let mut node = node(3, true);
+    let socket = node.udp_bind(1000).unwrap();
+    let answer = |node: &mut Node, src| {
+        let _ = hear(node, 2, &plain(&packet(src, global(3), protocol::NONE, &[])));
+        node.shared_until() > Instant::ZERO
+    };
+    node.udp_send(NOW, socket, global(1), 9, b"x").unwrap();
+    assert!(!answer(&mut node, global(1)));
+    let upper = Outgoing {
+        src: global(3),
+        dst: global(5),
+        hop_limit: 64,
+        traffic_class: 0,
+        flow_label: 0,
+        protocol: protocol::TCP,
+        upper: &[9; 20],
+        body: Body::None,
+    };
+    node.submit(NOW, upper).unwrap();
+    assert!(answer(&mut node, global(1)), "the last packet went to another node");
+}

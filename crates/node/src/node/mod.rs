@@ -394,6 +394,9 @@ impl<P: Profile> Node<P> {
         if P::FORWARDS {
             self.courtesy.relayed(now, self.net.stats().forwarded);
         }
+        if self.mac.strobes() {
+            self.mac.share_until(self.net.shared_until());
+        }
         while let Some(outcome) = self.mac.poll_outcome(now) {
             self.note_sent(now, &outcome);
         }
@@ -530,6 +533,10 @@ impl<P: Profile> Node<P> {
         match self.net.submit(now, outgoing) {
             Ok(()) => {
                 self.net.park(now, &SendRings(&self.tcp));
+                if self.mac.strobes() && payload.len > 0 {
+                    // A burst carries a window: alone, each segment would wait for a wake-up.
+                    let _ = self.tcp.follow_at_once(payload.handle);
+                }
                 // A segment that does not wait for the radio delays no packets of other nodes.
                 if P::FORWARDS && payload.len > 0 && !self.net.can_submit() {
                     self.make_room(now, payload.handle);

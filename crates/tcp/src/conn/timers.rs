@@ -21,6 +21,11 @@ impl<C: Controller, A: LossDetection, F: Features, B: Scoreboard + ?Sized> Conne
         self.snd.pace = self.snd.pace.latest(Tick::after(now, gap).into());
     }
 
+    /// Ends the gap after the segment that was sent last.
+    pub(crate) fn follow_at_once(&mut self) {
+        self.snd.pace.clear();
+    }
+
     /// Returns the timer that is due first. A gap has an end even if nothing waits for it: text
     /// that an application writes later must not find a deadline in the past.
     pub(crate) fn next_timer(&self) -> Timer {

@@ -94,6 +94,16 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         Ok(())
     }
 
+    /// Ends the gap of pacing after the segment that was sent last: a link that gathers frames
+    /// before it sends them has the segments of a window follow one another.
+    ///
+    /// # Errors
+    /// [`InvalidHandle`].
+    pub fn follow_at_once(&mut self, handle: Handle) -> Result<(), InvalidHandle> {
+        self.touched(handle)?.conn.follow_at_once();
+        Ok(())
+    }
+
     /// Returns the time in which a segment of the peer is expected: an acknowledgment, the response
     /// to a SYN or a probe, text missing below text that has arrived, or text that an
     /// acknowledgment lets the peer send. `None` if none is expected: TCP has no reason to listen

@@ -191,3 +191,14 @@ fn a_connection_that_is_held_back_sends_only_without_data_in_flight() {
         assert!(waited >= gap && waited < gap + Duration::from_millis(1), "{waited:?}");
     }
 }
+
+#[test]
+fn a_link_that_gathers_frames_ends_the_gaps_of_a_window() {
+    let (mut s, handle) = measured(true);
+    s.ep.send(handle, &[1; 400]).unwrap();
+    for n in 0..4 {
+        assert_eq!(s.take_all().len(), 1, "{n}");
+        s.ep.follow_at_once(handle).unwrap();
+    }
+    assert_eq!(s.take_all().len(), 0, "the window is used up");
+}

@@ -65,6 +65,23 @@ fn streams_cross_relays_that_sleep_in_both_directions_secured_or_not() {
     }
 }
 
+/// The bursts of a transfer over one hop are in step with the wake-ups of its recipient. A node
+/// behind it must get a share all the same, although it has no other evidence of its presence.
+#[test]
+fn a_transfer_over_one_hop_leaves_room_for_those_behind_it() {
+    for (near, far) in [((1, 0), (3, 0)), ((0, 1), (3, 0)), ((2, 1), (4, 0)), ((0, 1), (0, 4))] {
+        let mut scenario = line(4);
+        wake(&mut scenario).border_duty_cycled = false;
+        scenario.duration_s = 200.0;
+        scenario.flows = vec![Flow::bulk(near.0, near.1), stream(far.0, far.1, 60_000)];
+        scenario.flows[1].start_s = 20.0;
+        let result = result(&scenario, 5);
+        assert!(result.flows[1].is_well(), "{near:?} against {far:?}: {:?}", result.flows[1]);
+        let goodput = result.flows[0].goodput_kbps.expect("it has a goodput");
+        assert!(goodput > 5.0, "{near:?} gets {goodput} beside {far:?}");
+    }
+}
+
 /// Two neighbours whose stores are full of frames for each other accept them from each other.
 #[test]
 fn flows_that_meet_head_on_do_not_block_each_other() {
