@@ -23,7 +23,7 @@ use kinglet_embassy::Radio;
 ///
 /// `run_tasks!(PROFILE, NODE, WAITS => TASK, ...)`: the function `NODE` of [`place`](crate::place)
 /// makes the node in its storage, a task runs the stack, and each `TASK` gets a handle of it.
-/// `WAITS` is the number of waits at the same time that `kinglet_embassy::Resources` has places for.
+/// `WAITS` is the number of places in `kinglet_embassy::Resources`.
 #[macro_export]
 macro_rules! run_tasks {
     ($profile:ident, $node:ident, $waits:literal => $($task:ident),+) => {
