@@ -211,9 +211,11 @@ mod tests {
         let now = bring(&mut fair_share, now, B, MANY.into());
         let now = bring(&mut fair_share, now, A, many + lead + 1);
         assert_eq!(fair_share.ahead(ms(now)), Some(A));
-        let now = now + PATIENCE.as_millis();
-        assert_eq!(fair_share.ahead(ms(now)), None);
-        let now = bring(&mut fair_share, now, B, many);
+        let end = now + PATIENCE.as_millis();
+        bring(&mut fair_share, now + 1_000, B, 1);
+        let ahead = [end - 1, end].map(|at| fair_share.ahead(ms(at)));
+        assert_eq!(ahead, [Some(A), None]);
+        let now = bring(&mut fair_share, end, B, many);
         let now = bring(&mut fair_share, now, A, many + lead);
         assert_eq!(fair_share.ahead(ms(now)), None, "it is ahead by as much as is allowed");
         let now = bring(&mut fair_share, now, A, 1);
