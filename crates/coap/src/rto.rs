@@ -256,9 +256,18 @@ mod tests {
         assert_eq!(estimate.rto(), ms(400));
         estimate.age(at(3_201 + 6_401), Rto::CocoaAsMeasured);
         assert_eq!(estimate.rto(), ms(1_000));
+        // The last change was at 9,602 ms.
         estimate.rto = ms(8_000);
-        estimate.age(at(60_000), Rto::Cocoa);
+        estimate.age(at(9_602 + 32_000), Rto::Cocoa);
+        assert_eq!(estimate.rto(), ms(8_000));
+        estimate.age(at(9_602 + 32_001), Rto::Cocoa);
         assert_eq!(estimate.rto(), ms(5_000));
+        // From 1 to 3 s, both included, an estimate does not age.
+        for rto in [1_000, 3_000] {
+            estimate.rto = ms(rto);
+            estimate.age(at(1_000_000), Rto::Cocoa);
+            assert_eq!(estimate.rto(), ms(rto));
+        }
     }
 
     // draft-ietf-core-cocoa-03, §4.2.1
@@ -267,7 +276,11 @@ mod tests {
         let after = |rto, timeout| next(rto, ms(timeout), ms(timeout));
         assert_eq!(after(Rto::Plain, 3_500), ms(7_000));
         assert_eq!(after(Rto::Cocoa, 500), ms(1_500));
-        assert_eq!(after(Rto::Cocoa, 2_000), ms(4_000));
+        // From 1 to 3 s, both included, it doubles.
+        for timeout in [1_000, 2_000, 3_000] {
+            assert_eq!(after(Rto::Cocoa, timeout), ms(2 * timeout));
+            assert_eq!(after(Rto::CocoaAsMeasured, timeout), ms(2 * timeout));
+        }
         assert_eq!(after(Rto::Cocoa, 4_000), ms(6_000));
         assert_eq!(after(Rto::Cocoa, 30_000), ms(32_000));
         assert_eq!(after(Rto::CocoaAsMeasured, 500), ms(1_250));

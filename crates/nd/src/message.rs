@@ -8,8 +8,6 @@ pub const MAX_LEN: usize = 256;
 
 /// Hop limit of messages, which shows that a neighbour has sent them (RFC 4861, 7.1).
 pub(crate) const HOP_LIMIT: u8 = 255;
-pub(crate) const ALL_NODES: Ipv6Addr = Ipv6Addr::new(0xFF02, 0, 0, 0, 0, 0, 0, 1);
-pub(crate) const ALL_ROUTERS: Ipv6Addr = Ipv6Addr::new(0xFF02, 0, 0, 0, 0, 0, 0, 2);
 
 /// A message to be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

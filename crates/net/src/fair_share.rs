@@ -204,6 +204,25 @@ mod tests {
     }
 
     #[test]
+    fn after_a_wait_in_vain_the_leads_count_from_zero() {
+        let (mut fair_share, now) = both();
+        // More of the other one, which is saturated even when the counts are halved.
+        let (many, lead) = (2 * u64::from(MANY), u64::from(LEAD));
+        let now = bring(&mut fair_share, now, B, MANY.into());
+        let now = bring(&mut fair_share, now, A, many + lead + 1);
+        assert_eq!(fair_share.ahead(ms(now)), Some(A));
+        let end = now + PATIENCE.as_millis();
+        bring(&mut fair_share, now + 1_000, B, 1);
+        let ahead = [end - 1, end].map(|at| fair_share.ahead(ms(at)));
+        assert_eq!(ahead, [Some(A), None]);
+        let now = bring(&mut fair_share, end, B, many);
+        let now = bring(&mut fair_share, now, A, many + lead);
+        assert_eq!(fair_share.ahead(ms(now)), None, "it is ahead by as much as is allowed");
+        let now = bring(&mut fair_share, now, A, 1);
+        assert_eq!(fair_share.ahead(ms(now)), Some(A));
+    }
+
+    #[test]
     fn a_neighbour_that_sends_a_tenth_as_much_is_not_waited_for() {
         let mut fair_share = FairShare::NEW;
         // A traffic pattern of TCP segments and acknowledgements.

@@ -205,6 +205,11 @@ impl<V: Array<Option<Virtual>>, Q: Store> Relay<V, Q> {
         self.lanes.get(usize::from(lane)).map_or(Address::None, |lane| lane.to)
     }
 
+    /// Returns whether single fragments are forwarded.
+    pub(crate) const fn is_on(&self) -> bool {
+        self.room > 0
+    }
+
     /// Returns the octets of payload in a frame of a lane: each octet of a longer link address is
     /// one of the header.
     pub(crate) fn room_for(&self, lane: u8) -> usize {

@@ -29,6 +29,8 @@
 extern crate std;
 
 pub mod aodv;
+#[cfg(test)]
+mod assigned;
 pub mod checksum;
 mod ecn;
 mod error;

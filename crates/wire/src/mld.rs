@@ -3,6 +3,7 @@
 //! Sources are not distinguished: a listener of a group listens to all sources, so no record of a
 //! report excludes any. Queries of version 1 (RFC 2710) are refused.
 
+use crate::ipv6::ALL_NODES;
 use crate::{Error, Field};
 use core::net::Ipv6Addr;
 
@@ -67,7 +68,6 @@ impl Query {
 /// Returns whether a group is reported at all: its scope is wider than this node, and it is not the
 /// all-nodes group (RFC 3810, 6).
 pub fn is_reported(group: Ipv6Addr) -> bool {
-    const ALL_NODES: Ipv6Addr = Ipv6Addr::new(0xFF02, 0, 0, 0, 0, 0, 0, 1);
     group.is_multicast()
         && group.octets().get(1).is_some_and(|it| it & 0xF > 1)
         && group != ALL_NODES

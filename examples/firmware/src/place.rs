@@ -1,10 +1,12 @@
 //! The node's place in the network of `kinglet gateway --serial`: node 2 of a line, with node 1
 //! between it and the border router.
 
+use crate::{Place, make};
 use core::net::Ipv6Addr;
-use kinglet::mac::{Csma, Key, Security};
+use kinglet::mac::{Csma, Key, LinkSecurity, Security};
 use kinglet::nd::{self, RouterSizes, Serving, TableFull};
 use kinglet::net::{InterfaceAddress, NextHop, Route};
+use kinglet::radio::Capabilities;
 use kinglet::time::Instant;
 use kinglet::wire::ieee802154::Address;
 use kinglet::wire::nd::{BorderRouter, ContextInformation, PrefixInformation};
@@ -68,6 +70,35 @@ const fn settings(security: Option<Security>) -> Config {
     config.mac.csma = Csma::Hardware;
     config.mac.security = security;
     config
+}
+
+/// Makes a leaf that sleeps, with link security, in its storage.
+///
+/// # Errors
+/// A table is full.
+pub fn leaf<P: Profile<Security: LinkSecurity<Key = Option<Security>>>>(
+    place: &'static mut Place<P>,
+    radio: Capabilities,
+) -> Result<&'static mut Node<P>, &'static str> {
+    let mut config = config();
+    config.mac.rx_on_when_idle = false;
+    let node = make(place, config, radio);
+    commission(node)?;
+    node.set_parent(Instant::ZERO, Some(ROUTER)).map_err(|_| "no room for a parent")?;
+    Ok(node)
+}
+
+/// Makes a node that is always on, without link security, in its storage.
+///
+/// # Errors
+/// A table is full.
+pub fn server<P: Profile<Security: LinkSecurity<Key = ()>>>(
+    place: &'static mut Place<P>,
+    radio: Capabilities,
+) -> Result<&'static mut Node<P>, &'static str> {
+    let node = make(place, unsecured(), radio);
+    commission(node)?;
+    Ok(node)
 }
 
 /// Addresses, contexts and routes of the network plan.

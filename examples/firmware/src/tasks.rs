@@ -19,6 +19,47 @@ use kinglet::radio::{Busy, Capabilities, Command, Driver, Event, Filter, MAX_FRA
 use kinglet::time::{Duration, Instant};
 use kinglet_embassy::Radio;
 
+/// The entry point of an image of tasks.
+///
+/// `run_tasks!(PROFILE, NODE, WAITS => TASK, ...)`: the function `NODE` of [`place`](crate::place)
+/// makes the node in its storage, a task runs the stack, and each `TASK` gets a handle of it.
+/// `WAITS` is the number of places in `kinglet_embassy::Resources`.
+#[macro_export]
+macro_rules! run_tasks {
+    ($profile:ident, $node:ident, $waits:literal => $($task:ident),+) => {
+        #[::cortex_m_rt::entry]
+        fn main() -> ! {
+            $crate::console::end($crate::tasks::run(start))
+        }
+
+        fn start(
+            spawner: ::embassy_executor::Spawner,
+            radio: $crate::tasks::TaskRadio,
+        ) -> Result<(), &'static str> {
+            const TWICE: &str = "run twice";
+            use ::kinglet_embassy::Resources;
+            let node = ::cortex_m::singleton!(: $crate::Place<$profile> = $crate::Place::uninit());
+            let capabilities = ::kinglet::radio::Driver::capabilities(&radio);
+            let node = $crate::place::$node(node.ok_or(TWICE)?, capabilities)?;
+            let resources = ::cortex_m::singleton!(
+                : Resources<'static, $profile, $waits> = Resources::new(node)
+            );
+            let (stack, runner) = resources.ok_or(TWICE)?.split();
+            spawner.spawn(run(runner, radio).map_err(|_| TWICE)?);
+            $(spawner.spawn($task(stack).map_err(|_| TWICE)?);)+
+            Ok(())
+        }
+
+        #[::embassy_executor::task]
+        async fn run(
+            runner: ::kinglet_embassy::Runner<'static, $profile>,
+            mut radio: $crate::tasks::TaskRadio,
+        ) {
+            runner.run(&mut radio).await
+        }
+    };
+}
+
 /// The board, and the alarms of tasks.
 struct Alarms {
     /// `None` in virtual time.

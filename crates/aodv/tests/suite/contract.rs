@@ -14,7 +14,7 @@ const REQUESTS: usize = 3;
 const SEARCHES: usize = 2;
 const LINKS: usize = 3;
 
-struct Plan;
+pub(crate) struct Plan;
 impl Sizes for Plan {
     type Routes = [Option<Route>; ROUTES];
     type Requests = [Option<Request>; REQUESTS];
@@ -25,7 +25,7 @@ impl Sizes for Plan {
 struct Device(Aodv<Plan>);
 
 /// Returns one of a few devices, and sometimes all destinations outside.
-fn someone(dice: u8) -> u16 {
+pub(crate) fn someone(dice: u8) -> u16 {
     if dice & 0x38 == 0 { OUTSIDE } else { u16::from(dice & 7) }
 }
 
@@ -35,7 +35,7 @@ fn number(dice: u8) -> u32 {
 }
 
 /// Returns a message that is well-formed, damaged or noise.
-fn some_message(random: &mut Pcg32) -> Vec<u8> {
+pub(crate) fn some_message(random: &mut Pcg32) -> Vec<u8> {
     let mut dice = [0; 8];
     random.fill_bytes(&mut dice);
     let [kind, a, b, c, d, e, f, cut] = dice;
@@ -90,18 +90,29 @@ fn some_message(random: &mut Pcg32) -> Vec<u8> {
     octets
 }
 
+/// Returns the settings of device 1: each role, metric and quality.
+pub(crate) fn config(seed: u64) -> AodvConfig {
+    let role = [Role::Router, Role::BorderRouter, Role::Router, Role::Off];
+    let mut config = AodvConfig::new(1, role[(seed % 4) as usize], seed);
+    config.metric = if seed & 4 == 0 { Metric::PathDr } else { Metric::HopCount };
+    config.quality = if seed & 8 == 0 { Quality::CC2420 } else { Quality { none: 255, all: 0 } };
+    config
+}
+
+/// Returns all that can be seen of AODV without a change of it.
+pub(crate) fn observe(aodv: &Aodv<Plan>) -> String {
+    let seen = (0..10).chain([OUTSIDE]).map(|n| (aodv.next_hop(n), aodv.is_discovering(n)));
+    let (seen, routes): (Vec<_>, Vec<_>) = (seen.collect(), aodv.routes().collect());
+    format!("{seen:?} {routes:?} {:?} {:?}", aodv.info(), aodv.stats())
+}
+
 impl Subject for Device {
     /// Four replies, a reply or a relayed request for each flood, a request for each search, an
     /// error for each route, and a change.
     const DRAIN_BOUND: usize = 4 + REQUESTS + SEARCHES + ROUTES + 1;
 
     fn fresh(seed: u64) -> Self {
-        let role = [Role::Router, Role::BorderRouter, Role::Router, Role::Off];
-        let mut config = AodvConfig::new(1, role[(seed % 4) as usize], seed);
-        config.metric = if seed & 4 == 0 { Metric::PathDr } else { Metric::HopCount };
-        config.quality =
-            if seed & 8 == 0 { Quality::CC2420 } else { Quality { none: 255, all: 0 } };
-        Device(Aodv::new(config))
+        Device(Aodv::new(config(seed)))
     }
 
     fn operate(&mut self, now: Instant, random: &mut Pcg32) -> String {
@@ -149,9 +160,7 @@ impl Subject for Device {
     }
 
     fn observe(&self) -> String {
-        let seen = (0..10).chain([OUTSIDE]).map(|n| (self.0.next_hop(n), self.0.is_discovering(n)));
-        let (seen, routes): (Vec<_>, Vec<_>) = (seen.collect(), self.0.routes().collect());
-        format!("{seen:?} {routes:?} {:?} {:?}", self.0.info(), self.0.stats())
+        observe(&self.0)
     }
 
     /// Checks that a buffer too short for any message changes nothing. The presence of a message

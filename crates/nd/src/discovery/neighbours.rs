@@ -4,7 +4,7 @@ use super::{Answer, Discovery, Resolution};
 use crate::cache::{Cause, find, find_mut, insert};
 use crate::config::Sizes;
 use crate::derive::derived;
-use crate::message::{ALL_NODES, Message};
+use crate::message::Message;
 use crate::neighbour::State;
 use crate::role::{Claim, Role};
 use crate::stats::{Discard, bump};
@@ -12,7 +12,7 @@ use core::net::Ipv6Addr;
 use kinglet_mem::Array;
 use kinglet_time::Instant;
 use kinglet_wire::ieee802154::Address;
-use kinglet_wire::ipv6::Header;
+use kinglet_wire::ipv6::{ALL_NODES, Header};
 use kinglet_wire::nd::{Advertisement, Builder, Kind, NdOption, Options, solicited_node};
 
 impl<S: Sizes> Discovery<S> {

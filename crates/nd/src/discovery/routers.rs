@@ -4,14 +4,14 @@ use super::{Discovery, Resolution};
 use crate::config::Sizes;
 use crate::derive::{derived, link_local};
 use crate::host::{Interface, REGISTRATION_MIN};
-use crate::message::{ALL_ROUTERS, Message};
+use crate::message::Message;
 use crate::role::Role;
 use crate::stats::Discard;
 use core::net::Ipv6Addr;
 use core::ops::RangeInclusive;
 use kinglet_time::{Duration, Instant};
 use kinglet_wire::ieee802154::Address;
-use kinglet_wire::ipv6::{Header, is_link_local};
+use kinglet_wire::ipv6::{ALL_ROUTERS, Header, is_link_local};
 use kinglet_wire::nd::{self, Builder, Capabilities, Kind, NdOption, Options};
 
 /// Range of reachable times accepted from routers: at most an hour (RFC 4861, 6.2.1), at least a

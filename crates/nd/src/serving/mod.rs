@@ -13,7 +13,7 @@ pub use offer::{Border, NameServer, Offer, Offered};
 pub use registry::Registered;
 
 use crate::derive::link_local;
-use crate::message::{ALL_NODES, Message};
+use crate::message::Message;
 use crate::neighbour::MAX_UNICAST_SOLICIT;
 use crate::role::{Claim, Role};
 use crate::stats::{Discard, bump};
@@ -23,7 +23,7 @@ use kinglet_random::Random;
 use kinglet_routing::RegisteredHost;
 use kinglet_time::{Duration, Instant, earliest};
 use kinglet_wire::ieee802154::Address;
-use kinglet_wire::ipv6::is_link_local;
+use kinglet_wire::ipv6::{ALL_NODES, is_link_local};
 use kinglet_wire::nd::{Advertisement, Builder, ContextInformation, Duplicate, Kind, NdOption};
 use kinglet_wire::nd::{Options, PrefixInformation, Registration, status};
 use offer::{Offers, Written};

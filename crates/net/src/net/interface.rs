@@ -12,12 +12,11 @@ use kinglet_mem::Array;
 use kinglet_routing::{NextHop, Routing};
 use kinglet_time::Instant;
 use kinglet_wire::ieee802154::Address;
-use kinglet_wire::ipv6::{is_link_local, same_prefix};
+use kinglet_wire::ipv6::{ALL_NODES, is_link_local, same_prefix};
 use kinglet_wire::sixlowpan::Context;
 
-/// All nodes, interface-local and link-local scope (RFC 4291, 2.7.1).
-const ALL_NODES: [Ipv6Addr; 2] =
-    [Ipv6Addr::new(0xFF01, 0, 0, 0, 0, 0, 0, 1), Ipv6Addr::new(0xFF02, 0, 0, 0, 0, 0, 0, 1)];
+/// All nodes, interface-local scope (RFC 4291, 2.7.1).
+const THIS_NODE: Ipv6Addr = Ipv6Addr::new(0xFF01, 0, 0, 0, 0, 0, 0, 1);
 
 impl<S: Sizes, X: Copy> Net<S, X> {
     /// Adds an own address. It should be permanent, as connections rely on it.
@@ -110,7 +109,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
     /// Returns whether this node is a member of a multicast group.
     //= rfc6775#5.2-1
     pub fn is_member(&self, group: Ipv6Addr) -> bool {
-        ALL_NODES.contains(&group)
+        [THIS_NODE, ALL_NODES].contains(&group)
             || S::Routing::GROUP == Some(group)
             || self.groups.as_slice().contains(&Some(group))
             || self.is_discovered_by(group)

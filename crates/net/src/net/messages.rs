@@ -8,7 +8,6 @@
 //! whether they come from a neighbour, as some of them are forwarded.
 
 use super::header_build::{Headers, Upper};
-use super::resolve::ALL_ROUTERS;
 use super::{Net, Sizes};
 use crate::discovery::Discovery;
 use crate::frame::Class;
@@ -25,14 +24,13 @@ use kinglet_routing::{Icmpv6In, Icmpv6Out};
 use kinglet_time::Instant;
 use kinglet_wire::icmpv6;
 use kinglet_wire::ieee802154::Address;
-use kinglet_wire::ipv6::{HEADER_LEN, Header, is_link_local, protocol};
+use kinglet_wire::ipv6::{ALL_NODES, ALL_ROUTERS, HEADER_LEN, Header, is_link_local, protocol};
 use kinglet_wire::mld::ROUTER_ALERT;
 use kinglet_wire::nd::solicited_node;
 use kinglet_wire::udp;
 
 /// Hop limit that shows that a neighbour is the sender.
 const HOP_LIMIT: u8 = 255;
-const ALL_NODES: Ipv6Addr = Ipv6Addr::new(0xFF02, 0, 0, 0, 0, 0, 0, 1);
 
 impl<S: Sizes, X: Copy> Net<S, X> {
     /// Returns the routing protocol.

@@ -70,8 +70,8 @@ impl<S: Sizes, X: Copy> Net<S, X> {
             copy(to_tail, tail);
             self.pool.set_len(packet, len);
         }
-        let broadcast = frame.dst == Address::BROADCAST;
-        let arrival = Arrival { broadcast, ingress: Ingress::Radio, from: frame.src };
+        // Broadcasts are reported as well (RFC 4443, 2.4 (e.3)).
+        let arrival = Arrival { broadcast: false, ingress: Ingress::Radio, from: frame.src };
         let kind = self.too_big();
         // The result of the datagram is already known.
         let _ = self.dispose(now, packet, arrival, Fate::Report(Discard::TooBig, kind));

@@ -127,14 +127,14 @@ impl<S: Sizes, X: Copy> Net<S, X> {
 
     /// Returns how many more frames can be accepted for others; `None` if every hop reassembles.
     pub fn relay_room(&self) -> Option<usize> {
-        let relay = self.relay.get().filter(|relay| relay.room > 0)?;
+        let relay = self.relay.get().filter(|relay| relay.is_on())?;
         Some(relay.store.room())
     }
 
     /// Returns the neighbours from which frames are accepted, if there is room
     /// ([`Net::relay_room`]).
     pub fn relay_admission(&self, now: Instant) -> AdmissionPolicy {
-        let Some(relay) = self.relay.get().filter(|relay| relay.room > 0) else {
+        let Some(relay) = self.relay.get().filter(|relay| relay.is_on()) else {
             return AdmissionPolicy::All;
         };
         let (waiting, room) = (relay.store.len(), relay.store.room_in_all());
@@ -203,7 +203,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
     /// Forwards a fragment. Returns whether it was one to be forwarded.
     fn relay_fragment(&mut self, now: Instant, frame: &FrameIn<'_>) -> Result<bool, Discard> {
         let own = frame.dst != Address::BROADCAST && S::FORWARDS && self.config.forward;
-        let Some(relay) = self.relay.get().filter(|relay| relay.room > 0 && own) else {
+        let Some(relay) = self.relay.get().filter(|relay| relay.is_on() && own) else {
             return Ok(false);
         };
         let (header, _) = FragmentHeader::parse(frame.payload).map_err(|_| Discard::Fragment)?;
@@ -486,7 +486,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         egress: Egress,
     ) -> Option<Result<(), Discard>> {
         let Egress::Radio(next_hop) = egress else { return None };
-        let relays = self.relay.get().is_some_and(|relay| relay.room > 0);
+        let relays = self.relay.get().is_some_and(|relay| relay.is_on());
         if !relays || !next_hop.is_unicast() || self.sleeps(next_hop) {
             return None;
         }

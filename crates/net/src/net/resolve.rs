@@ -16,12 +16,9 @@ use kinglet_routing::{NextHop, Routing};
 use kinglet_time::Instant;
 use kinglet_wire::icmpv6::{Kind, unreachable};
 use kinglet_wire::ieee802154::Address;
-use kinglet_wire::ipv6::{Header, is_link_local};
+use kinglet_wire::ipv6::{ALL_ROUTERS, Header, is_link_local};
 use kinglet_wire::nd::solicited_node;
 use kinglet_wire::sixlowpan::Context;
-
-/// All routers on the link (RFC 4291, 2.7.1).
-pub(crate) const ALL_ROUTERS: Ipv6Addr = Ipv6Addr::new(0xFF02, 0, 0, 0, 0, 0, 0, 2);
 
 impl<S: Sizes, X: Copy> Net<S, X> {
     /// Returns neighbour discovery.

@@ -18,6 +18,7 @@ mod messages;
 mod network_data;
 mod payload;
 mod ready;
+mod reasons;
 mod relay;
 mod signals;
 mod stranger;

@@ -188,7 +188,7 @@ impl<P: Place> ReceiveBuffer<P> {
         let end = bitmap::find(map, from, to.min(capacity), !marked);
         let wrapped = to.saturating_sub(capacity);
         let mut run = end.saturating_sub(from);
-        if end == capacity && wrapped > 0 {
+        if end == capacity {
             run = run.saturating_add(bitmap::find(map, 0, wrapped, !marked));
         }
         offset.saturating_add(u32::try_from(run).unwrap_or(0))
@@ -202,7 +202,7 @@ impl<P: Place> ReceiveBuffer<P> {
         let mut run = to.saturating_sub(start);
         // The offset reaches back over the end of the ring.
         let wrapped = (offset as usize).saturating_sub(to);
-        if start == 0 && wrapped > 0 {
+        if start == 0 {
             let capacity = self.capacity() as usize;
             start = bitmap::run_start(map, capacity.saturating_sub(wrapped), capacity);
             run = run.saturating_add(capacity.saturating_sub(start));

@@ -314,3 +314,31 @@ fn a_window_that_closes_is_asked_whatever_is_being_found_out_of_a_timeout() {
     s.give(ACK, 1, 801, b"").unwrap();
     assert_eq!(s.wait(MS * 1000)[0].seq, 801);
 }
+
+/// RFC 2883, 4: a D-SACK is a block, of a peer that has offered SACK (RFC 2018, 3).
+#[test]
+fn only_a_block_of_a_peer_with_sack_shows_that_a_timeout_was_needless() {
+    for (sack, has_block) in [(false, false), (false, true), (true, false), (true, true)] {
+        let config = ConnectionConfig { sack, rto_min: MS * 200, ..plain() };
+        let offer = Options { sack_permitted: sack, ..Options::NONE };
+        let (mut s, handle) = Script::server(config, offer);
+        // An octet, so that the count of a single one would prove it.
+        s.ep.send(handle, &[1]).unwrap();
+        s.take_all();
+        let timeouts = |s: &Script| s.ep.info(handle).unwrap().counters.timeouts;
+        while timeouts(&s) == 0 {
+            s.now = s.ep.deadline().unwrap();
+            s.ep.handle_deadline(s.now);
+            s.take_all();
+        }
+        if has_block {
+            s.options.sack.push(SackBlock {
+                left: s.theirs.wrapping_add(1),
+                right: s.theirs.wrapping_add(2),
+            });
+        }
+        s.give(ACK, 1, 2, b"").unwrap();
+        let undone = s.ep.info(handle).unwrap().counters.undone;
+        assert_eq!(undone, u16::from(sack && has_block), "{sack} {has_block}");
+    }
+}

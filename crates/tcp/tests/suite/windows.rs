@@ -101,6 +101,25 @@ fn window_updates_announce_the_end_of_a_closed_window() {
 }
 
 #[test]
+fn segments_duplicate_acknowledgments_and_probes_are_counted() {
+    let (mut s, handle) = Script::server(plain(), Options::NONE);
+    let start = s.ep.info(handle).unwrap().counters;
+    s.ep.send(handle, &[5; 400]).unwrap();
+    assert_eq!(s.take_all().len(), 4);
+    for ack in [1, 1, 101, 401] {
+        s.give(ACK, 1, ack, b"").unwrap();
+    }
+    s.window = 0;
+    s.give(ACK, 1, 401, b"").unwrap();
+    s.ep.send(handle, &[5; 50]).unwrap();
+    assert_eq!(s.wait(Duration::from_secs(2)).len(), 1);
+    let segments_sent = start.segments_sent + 5;
+    let segments_received = start.segments_received + 5;
+    let expected = Counters { segments_sent, segments_received, dup_acks: 2, probes: 1, ..start };
+    assert_eq!(s.ep.info(handle).unwrap().counters, expected);
+}
+
+#[test]
 fn a_zero_window_is_probed_and_the_probe_counts_as_sent() {
     let config = ConnectionConfig { nagle: false, ..plain() };
     let (mut s, handle) = Script::server(config, Options::NONE);

@@ -20,6 +20,11 @@ pub const NEXT_HEADER_OFFSET: usize = 6;
 /// Octet offset of the Hop Limit field.
 pub const HOP_LIMIT_OFFSET: usize = 7;
 
+/// All nodes of a link: ff02::1 (RFC 4291, 2.7.1).
+pub const ALL_NODES: Ipv6Addr = Ipv6Addr::new(0xFF02, 0, 0, 0, 0, 0, 0, 1);
+/// All routers of a link: ff02::2 (RFC 4291, 2.7.1).
+pub const ALL_ROUTERS: Ipv6Addr = Ipv6Addr::new(0xFF02, 0, 0, 0, 0, 0, 0, 2);
+
 /// Next Header values (IANA "Assigned Internet Protocol Numbers").
 pub mod protocol {
     /// Hop-by-Hop Options header.

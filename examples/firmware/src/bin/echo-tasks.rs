@@ -4,39 +4,16 @@
 #![no_main]
 
 use cortex_m::singleton;
-use cortex_m_rt::entry;
-use embassy_executor::{Spawner, task};
-use kinglet::radio::Driver;
+use embassy_executor::task;
 use kinglet::tcp::ListenConfig;
-use kinglet_embassy::{Error, Resources, Runner, Stack, TcpListener, TcpSocket, UdpSocket};
-use kinglet_firmware::tasks::{self, TaskRadio};
-use kinglet_firmware::{Place, console, make, place};
+use kinglet_embassy::{Error, Stack, TcpListener, TcpSocket, UdpSocket};
+use kinglet_firmware::run_tasks;
 
 kinglet_firmware::echo_profile!(Echo {});
 
 const PORT: u16 = 7;
 
-#[entry]
-fn main() -> ! {
-    console::end(tasks::run(start))
-}
-
-fn start(spawner: Spawner, radio: TaskRadio) -> Result<(), &'static str> {
-    let node = singleton!(: Place<Echo> = Place::uninit()).ok_or("run twice")?;
-    let node = make(node, place::unsecured(), radio.capabilities());
-    place::commission(node)?;
-    let resources = singleton!(: Resources<'static, Echo, 3> = Resources::new(node));
-    let (stack, runner) = resources.ok_or("run twice")?.split();
-    spawner.spawn(run(runner, radio).map_err(|_| "run twice")?);
-    spawner.spawn(streams(stack).map_err(|_| "run twice")?);
-    spawner.spawn(datagrams(stack).map_err(|_| "run twice")?);
-    Ok(())
-}
-
-#[task]
-async fn run(runner: Runner<'static, Echo>, mut radio: TaskRadio) {
-    runner.run(&mut radio).await
-}
+run_tasks!(Echo, server, 3 => streams, datagrams);
 
 #[task]
 async fn streams(stack: Stack<'static, Echo>) {

@@ -6,17 +6,14 @@
 use core::fmt::{Debug, Display};
 use core::net::{Ipv6Addr, SocketAddr};
 use cortex_m::singleton;
-use cortex_m_rt::entry;
 use edge_http::Method;
 use edge_http::io::Error;
 use edge_http::io::server::{Connection, Handler, Server};
 use edge_nal::TcpBind;
-use embassy_executor::{Spawner, task};
+use embassy_executor::task;
 use embedded_io_async::{Read, Write};
-use kinglet::radio::Driver;
-use kinglet_embassy::{Resources, Runner, Stack};
-use kinglet_firmware::tasks::{self, TaskRadio};
-use kinglet_firmware::{Place, console, make, place};
+use kinglet_embassy::Stack;
+use kinglet_firmware::run_tasks;
 
 kinglet_firmware::echo_profile!(Web { udp_sockets: 0 });
 
@@ -26,26 +23,7 @@ const PORT: u16 = 80;
 const PAGE: &[u8] = b"<!doctype html><title>Cortex-M mote</title><h1>Cortex-M mote</h1>\
     <p>This page comes from edge-http over Kinglet's TCP.</p>\n";
 
-#[entry]
-fn main() -> ! {
-    console::end(tasks::run(start))
-}
-
-fn start(spawner: Spawner, radio: TaskRadio) -> Result<(), &'static str> {
-    let node = singleton!(: Place<Web> = Place::uninit()).ok_or("run twice")?;
-    let node = make(node, place::unsecured(), radio.capabilities());
-    place::commission(node)?;
-    let resources = singleton!(: Resources<'static, Web, 2> = Resources::new(node));
-    let (stack, runner) = resources.ok_or("run twice")?.split();
-    spawner.spawn(run(runner, radio).map_err(|_| "run twice")?);
-    spawner.spawn(serve(stack).map_err(|_| "run twice")?);
-    Ok(())
-}
-
-#[task]
-async fn run(runner: Runner<'static, Web>, mut radio: TaskRadio) {
-    runner.run(&mut radio).await
-}
+run_tasks!(Web, server, 2 => serve);
 
 #[task]
 async fn serve(stack: Stack<'static, Web>) {

@@ -4,16 +4,13 @@
 #![no_main]
 
 use cortex_m::singleton;
-use cortex_m_rt::entry;
-use embassy_executor::{Spawner, task};
+use embassy_executor::task;
 use embedded_tls::{Aes128GcmSha256, TlsConfig, TlsConnection, TlsContext, UnsecureProvider};
 use kinglet::mac::{CcmStar, PeerCounter, Polled, Tabled};
-use kinglet::radio::Driver;
 use kinglet::time;
-use kinglet_embassy::{Records, Resources, Runner, Stack, TcpSocket};
+use kinglet_embassy::{Records, Stack, TcpSocket};
 use kinglet_firmware::numbers::Numbers;
-use kinglet_firmware::tasks::{self, TaskRadio};
-use kinglet_firmware::{Place, console, make, place, publisher};
+use kinglet_firmware::{place, publisher, run_tasks};
 use minimq::{Buffers, Session};
 
 kinglet::profile! {
@@ -38,30 +35,7 @@ const RECORD: usize = 512;
 /// Time in which a broker answers.
 const RESPONSE_TIME: time::Duration = time::Duration::from_secs(5);
 
-#[entry]
-fn main() -> ! {
-    console::end(tasks::run(start))
-}
-
-fn start(spawner: Spawner, radio: TaskRadio) -> Result<(), &'static str> {
-    let mut config = place::config();
-    config.mac.rx_on_when_idle = false;
-    let node = singleton!(: Place<Leaf> = Place::uninit()).ok_or("run twice")?;
-    let node = make(node, config, radio.capabilities());
-    place::commission(node)?;
-    let parent = node.set_parent(time::Instant::ZERO, Some(place::ROUTER));
-    parent.map_err(|_| "no room for a parent")?;
-    let resources = singleton!(: Resources<'static, Leaf, 2> = Resources::new(node));
-    let (stack, runner) = resources.ok_or("run twice")?.split();
-    spawner.spawn(run(runner, radio).map_err(|_| "run twice")?);
-    spawner.spawn(sense(stack).map_err(|_| "run twice")?);
-    Ok(())
-}
-
-#[task]
-async fn run(runner: Runner<'static, Leaf>, mut radio: TaskRadio) {
-    runner.run(&mut radio).await
-}
+run_tasks!(Leaf, leaf, 2 => sense);
 
 /// Buffers of records: one that arrives, the same while it is decrypted, and one that is written.
 type Rooms = [[u8; RECORD]; 3];

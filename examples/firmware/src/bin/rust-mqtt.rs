@@ -5,16 +5,13 @@
 
 use core::num::NonZero;
 use cortex_m::singleton;
-use cortex_m_rt::entry;
-use embassy_executor::{Spawner, task};
+use embassy_executor::task;
 use embassy_time::{Duration, Timer};
 use embedded_io_async::{ErrorType, Read, Write};
 use kinglet::mac::{CcmStar, PeerCounter, Polled, Tabled};
-use kinglet::radio::Driver;
 use kinglet::time;
-use kinglet_embassy::{Resources, Runner, Stack, TcpSocket};
-use kinglet_firmware::tasks::{self, TaskRadio};
-use kinglet_firmware::{Place, console, make, place, publisher};
+use kinglet_embassy::{Stack, TcpSocket};
+use kinglet_firmware::{place, publisher, run_tasks};
 use rust_mqtt::buffer::BumpBuffer;
 use rust_mqtt::client::Client;
 use rust_mqtt::client::event::Event;
@@ -44,30 +41,7 @@ const PACKET: usize = 128;
 /// Time in which a broker answers.
 const RESPONSE_TIME: time::Duration = time::Duration::from_secs(5);
 
-#[entry]
-fn main() -> ! {
-    console::end(tasks::run(start))
-}
-
-fn start(spawner: Spawner, radio: TaskRadio) -> Result<(), &'static str> {
-    let mut config = place::config();
-    config.mac.rx_on_when_idle = false;
-    let node = singleton!(: Place<Leaf> = Place::uninit()).ok_or("run twice")?;
-    let node = make(node, config, radio.capabilities());
-    place::commission(node)?;
-    let parent = node.set_parent(time::Instant::ZERO, Some(place::ROUTER));
-    parent.map_err(|_| "no room for a parent")?;
-    let resources = singleton!(: Resources<'static, Leaf, 2> = Resources::new(node));
-    let (stack, runner) = resources.ok_or("run twice")?.split();
-    spawner.spawn(run(runner, radio).map_err(|_| "run twice")?);
-    spawner.spawn(sense(stack).map_err(|_| "run twice")?);
-    Ok(())
-}
-
-#[task]
-async fn run(runner: Runner<'static, Leaf>, mut radio: TaskRadio) {
-    runner.run(&mut radio).await
-}
+run_tasks!(Leaf, leaf, 2 => sense);
 
 /// The client for a connection: a message in flight in each direction, no subscriptions.
 type Mqtt<'a, T> = Client<'a, 'a, T, BumpBuffer<'a>, 1, 1, 1, 0, 0, 0, 0>;

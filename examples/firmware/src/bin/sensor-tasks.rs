@@ -4,38 +4,13 @@
 #![no_std]
 #![no_main]
 
-use cortex_m::singleton;
-use cortex_m_rt::entry;
-use embassy_executor::{Spawner, task};
+use embassy_executor::task;
 use embassy_time::{Duration, Ticker, Timer};
-use kinglet::{Mote, radio::Driver, time::Instant};
-use kinglet_embassy::{Error, Resources, Runner, Stack, TcpSocket};
-use kinglet_firmware::tasks::{self, TaskRadio};
-use kinglet_firmware::{Place, console, make, place};
+use kinglet::Mote;
+use kinglet_embassy::{Error, Stack, TcpSocket};
+use kinglet_firmware::{place, run_tasks};
 
-#[entry]
-fn main() -> ! {
-    console::end(tasks::run(start))
-}
-
-fn start(spawner: Spawner, radio: TaskRadio) -> Result<(), &'static str> {
-    let mut config = place::config();
-    config.mac.rx_on_when_idle = false;
-    let node = singleton!(: Place<Mote> = Place::uninit()).ok_or("run twice")?;
-    let node = make(node, config, radio.capabilities());
-    place::commission(node)?;
-    node.set_parent(Instant::ZERO, Some(place::ROUTER)).map_err(|_| "no room for a parent")?;
-    let resources = singleton!(: Resources<'static, Mote, 2> = Resources::new(node));
-    let (stack, runner) = resources.ok_or("run twice")?.split();
-    spawner.spawn(run(runner, radio).map_err(|_| "run twice")?);
-    spawner.spawn(sense(stack).map_err(|_| "run twice")?);
-    Ok(())
-}
-
-#[task]
-async fn run(runner: Runner<'static, Mote>, mut radio: TaskRadio) {
-    runner.run(&mut radio).await
-}
+run_tasks!(Mote, leaf, 2 => sense);
 
 #[task]
 async fn sense(stack: Stack<'static, Mote>) {

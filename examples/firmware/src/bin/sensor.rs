@@ -13,9 +13,9 @@ use kinglet::time::{Duration, Instant, earliest};
 use kinglet_apps::App;
 use kinglet_apps::sense::{Probe, Readings, Sampling, StreamSensor, Waiting};
 use kinglet_firmware::board::{Board, Line};
-use kinglet_firmware::place::{HOST, ROUTER, commission, config};
+use kinglet_firmware::place::{HOST, leaf};
 use kinglet_firmware::serial_radio::SerialRadio;
-use kinglet_firmware::{Place, console, make};
+use kinglet_firmware::{Place, console};
 
 const PORT: u16 = 4242;
 const INTERVAL: Duration = Duration::from_secs(1);
@@ -53,14 +53,10 @@ fn main() -> ! {
 
 fn sense((mut board, line): (Board, Line)) -> Result<(), &'static str> {
     let mut radio = SerialRadio::new(line);
-    let mut config = config();
-    config.mac.rx_on_when_idle = false;
     let place = singleton!(: Place<Mote> = Place::uninit()).ok_or("run twice")?;
-    let node = make(place, config, radio.capabilities());
+    let node = leaf(place, radio.capabilities())?;
     radio.set_filter(node.filter());
-    commission(node)?;
     let start = board.now();
-    node.set_parent(start, Some(ROUTER)).map_err(|_| "no room for a parent")?;
     let sampling = Sampling { start, period: INTERVAL, batch: 1, queue: QUEUE };
     let readings = Readings::<Thermometer, Queue>::new(sampling, Thermometer);
     let config = ConnectionConfig::DEFAULT;

@@ -5,16 +5,12 @@
 #![no_main]
 
 use cortex_m::singleton;
-use cortex_m_rt::entry;
-use embassy_executor::{Spawner, task};
+use embassy_executor::task;
 use embedded_tls::{Aes128GcmSha256, TlsConfig, TlsContext, UnsecureProvider};
 use kinglet::mac::{CcmStar, PeerCounter, Polled, Tabled};
-use kinglet::radio::Driver;
-use kinglet::time;
-use kinglet_embassy::{Resources, Runner, Stack};
+use kinglet_embassy::Stack;
 use kinglet_firmware::numbers::Numbers;
-use kinglet_firmware::tasks::{self, TaskRadio};
-use kinglet_firmware::{Place, console, make, place, reading};
+use kinglet_firmware::{console, reading, run_tasks};
 
 kinglet::profile! {
     struct Leaf {
@@ -33,30 +29,7 @@ const NAME: &[u8] = b"mote";
 /// Octets of the longest record, here and there.
 const RECORD: usize = 512;
 
-#[entry]
-fn main() -> ! {
-    console::end(tasks::run(start))
-}
-
-fn start(spawner: Spawner, radio: TaskRadio) -> Result<(), &'static str> {
-    let mut config = place::config();
-    config.mac.rx_on_when_idle = false;
-    let node = singleton!(: Place<Leaf> = Place::uninit()).ok_or("run twice")?;
-    let node = make(node, config, radio.capabilities());
-    place::commission(node)?;
-    let parent = node.set_parent(time::Instant::ZERO, Some(place::ROUTER));
-    parent.map_err(|_| "no room for a parent")?;
-    let resources = singleton!(: Resources<'static, Leaf, 2> = Resources::new(node));
-    let (stack, runner) = resources.ok_or("run twice")?.split();
-    spawner.spawn(run(runner, radio).map_err(|_| "run twice")?);
-    spawner.spawn(sense(stack).map_err(|_| "run twice")?);
-    Ok(())
-}
-
-#[task]
-async fn run(runner: Runner<'static, Leaf>, mut radio: TaskRadio) {
-    runner.run(&mut radio).await
-}
+run_tasks!(Leaf, leaf, 2 => sense);
 
 #[task]
 async fn sense(stack: Stack<'static, Leaf>) {

@@ -70,3 +70,28 @@ fn compare(bounds: Vec<Compared>) -> Bounds {
         }
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_comparison_is_met_on_its_side_of_the_bound() {
+        use Comparison::*;
+        let (t, f) = (true, false);
+        let comparisons =
+            [AtLeast(2.0), AtMost(2.0), Above(2.0), Below(2.0), Within(1.0, 2.0), Holds];
+        for (value, expected) in [
+            (0.0, [f, t, f, t, f, f]),
+            (1.0, [f, t, f, t, t, t]),
+            (2.0, [t, t, f, f, t, f]),
+            (3.0, [t, f, t, f, f, f]),
+        ] {
+            for (comparison, met) in comparisons.into_iter().zip(expected) {
+                let bounds = compare(vec![("it".to_owned(), value, comparison)]);
+                let finding = bounds.finding(value, String::new());
+                assert_eq!(finding.holds, met, "{value} {comparison:?}");
+            }
+        }
+    }
+}

@@ -244,3 +244,24 @@ pub(super) fn still(timeline: &Timeline) -> Drawing {
 
 /// Width of a burst in pixels from which its number of frames is legible.
 const ROOM_FOR_COUNT: f64 = 64.0;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_radio_is_drawn_first_and_frames_last_whenever_they_begin() {
+        use ActivityKind::*;
+        let of = |(from_us, kind)| Activity { node: 0, from_us, to_us: 9, kind, count: None };
+        let activity = [(1, Transmit), (2, Burst), (2, Strobe), (3, On), (4, On)].map(of).to_vec();
+        let timeline = Timeline {
+            title: String::new(),
+            nodes: 1,
+            activity,
+            lanes: Vec::new(),
+            range_us: (0, 9),
+        };
+        let kinds: Vec<_> = shown(&timeline).iter().map(|it| it.kind).collect();
+        assert_eq!(kinds, [On, On, Burst, Strobe, Transmit]);
+    }
+}

@@ -369,3 +369,22 @@ fn windows(world: &Network, ends: &[Ends]) -> Vec<CwndSample> {
     }
     samples
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_node_has_all_routes_of_its_table_but_the_default_one() {
+        let checked = |routes: usize| {
+            let nodes: Vec<_> = (0..=ROUTES).map(|n| format!("{{ x_m = {n} }}")).collect();
+            let route = |n| format!("{{ node = 0, destination = {n}, next_hop = 1 }}");
+            let routes: Vec<_> = (1..=routes).map(route).collect();
+            let (nodes, routes) = (nodes.join(", "), routes.join(", "));
+            let text = format!("node = [{nodes}]\nnet = {{ route = [{routes}] }}\n");
+            check_tables(&Scenario::from_toml("routes.toml", &text).unwrap())
+        };
+        assert!(checked(ROUTES - 1).is_ok());
+        assert!(checked(ROUTES).unwrap_err().to_string().contains("routes"));
+    }
+}

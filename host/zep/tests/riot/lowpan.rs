@@ -85,8 +85,7 @@ fn compressed(packet: &[u8], from: Eui, to: Option<Eui>, context: Option<Ip>) ->
 /// A datagram that is being reassembled.
 pub(crate) struct Partial {
     tag: u16,
-    octets: Vec<u8>,
-    missing: usize,
+    octets: Vec<Option<u8>>,
 }
 
 /// Returns the IPv6 packet that a frame's payload completes.
@@ -104,7 +103,7 @@ pub(crate) fn read(
     }
     let (size, tag) = (usize::from(size), u16::from_be_bytes([payload[2], payload[3]]));
     if partial.as_ref().is_none_or(|it| it.tag != tag || it.octets.len() != size) {
-        *partial = Some(Partial { tag, octets: vec![0; size], missing: size });
+        *partial = Some(Partial { tag, octets: vec![None; size] });
     }
     let it = partial.as_mut()?;
     let (at, part) = if kind == 0b11000 {
@@ -114,10 +113,12 @@ pub(crate) fn read(
     } else {
         (usize::from(payload[4]) * 8, payload[5..].to_vec())
     };
-    it.octets[at..at + part.len()].copy_from_slice(&part);
-    it.missing = it.missing.saturating_sub(part.len());
-    let whole = it.missing == 0;
-    if whole { partial.take().map(|it| with_lengths(it.octets)) } else { None }
+    // A fragment whose acknowledgement was late comes again.
+    let place = &mut it.octets[at..at + part.len()];
+    place.copy_from_slice(&part.into_iter().map(Some).collect::<Vec<_>>());
+    let whole: Vec<u8> = it.octets.iter().copied().collect::<Option<_>>()?;
+    *partial = None;
+    Some(with_lengths(whole))
 }
 
 fn with_lengths(mut packet: Vec<u8>) -> Vec<u8> {
@@ -230,4 +231,15 @@ fn udp(take: &mut dyn FnMut(usize) -> Vec<u8>) -> Vec<u8> {
         }
     };
     [ports, vec![0, 0], take(2)].concat()
+}
+
+#[test]
+fn a_fragment_that_comes_again_completes_no_datagram() {
+    let (from, to, mut partial) = ([2, 0, 0, 0, 0, 0, 0, 1], Some([2, 0, 0, 0, 0, 0, 0, 2]), None);
+    let ends = [link_local(from), link_local([2, 0, 0, 0, 0, 0, 0, 2])];
+    let packet = [&[0x60, 0, 0, 0, 0, 200, 58, 64], &ends.concat()[..], &[1; 200]].concat();
+    let frames = frames(&packet, from, to, None, 7);
+    let mut hear = |at: usize| read(&frames[at], (from, to), None, &mut partial);
+    assert_eq!([0, 1, 1, 1, 0].map(&mut hear), [const { None }; 5]);
+    assert_eq!(hear(2), Some(packet));
 }
