@@ -2,8 +2,8 @@
 
 use crate::exit::Failure;
 use kinglet_lab::run::{Options, Reasons, RunResult, renamed, run};
-use kinglet_lab::scenario::{Flow, FlowKind, Role, Routing, Scenario, nearest};
 use kinglet_lab::sweep::{Record, columns_of};
+use kinglet_scenario::{Flow, FlowKind, Role, Routing, Scenario, nearest};
 use serde_json::Value;
 
 /// Parts of a result that are not columns.

@@ -9,8 +9,8 @@ use kinglet_lab::claims::{self, Verdict};
 use kinglet_lab::demonstration::Question;
 use kinglet_lab::experiment::{self, Effort, Experiment, ExperimentConfig, Outcome};
 use kinglet_lab::run::{self, Options, RunError};
-use kinglet_lab::scenario::Role;
 use kinglet_lab::{markdown, output, report};
+use kinglet_scenario::Role;
 use std::io::Write as _;
 use std::path::Path;
 use std::sync::atomic::Ordering;
@@ -205,7 +205,7 @@ pub(crate) fn select(ids: &[String]) -> Result<Vec<&'static Experiment>, Failure
     for id in ids {
         let Some(found) = experiment::find(id) else {
             let known: Vec<&str> = experiment::all().iter().map(|e| e.id).collect();
-            let hint = match kinglet_lab::scenario::nearest(id, &known) {
+            let hint = match kinglet_scenario::nearest(id, &known) {
                 Some(near) => format!("did you mean {near}?"),
                 None => format!("known are {}", known.join(", ")),
             };

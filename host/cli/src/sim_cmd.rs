@@ -6,9 +6,9 @@ use crate::progress::Progress;
 use kinglet_lab::capture::write_profile;
 use kinglet_lab::report::{self, Header};
 use kinglet_lab::run::{self, FlowResult, Options, RunResult};
-use kinglet_lab::scenario::Scenario;
-use kinglet_lab::scenario::renamed::Change;
 use kinglet_lab::tables;
+use kinglet_scenario::Scenario;
+use kinglet_scenario::renamed::Change;
 use std::path::Path;
 use std::sync::atomic::Ordering;
 

@@ -5,7 +5,7 @@ use core::net::Ipv6Addr;
 use kinglet::Node;
 use kinglet::mac::RadioUse;
 use kinglet_lab::profile::LabProfile;
-use kinglet_lab::scenario::{NodeId, Role};
+use kinglet_scenario::{NodeId, Role};
 use kinglet_time::{Duration, Instant};
 use serde::{Serialize, Serializer};
 use std::collections::VecDeque;

@@ -10,7 +10,7 @@
 pub mod whole;
 
 use crate::build::contexts;
-use crate::scenario::{LinkAddresses, Scenario};
+use kinglet_scenario::{LinkAddresses, Scenario};
 use std::fmt::Write as _;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};

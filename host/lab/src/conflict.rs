@@ -9,7 +9,7 @@
 //! directions. A path then carries at most B divided by the size of its largest set of pairwise
 //! conflicting links.
 
-use crate::scenario::{FlowKind, NodeId, Propagation, Scenario};
+use kinglet_scenario::{FlowKind, NodeId, Propagation, Scenario};
 
 /// Number of links of the first flow's path that exclude each other: the divisor of B. `None`
 /// without a path of one to 64 links, or if signal strengths are drawn at random (path loss).
@@ -36,7 +36,7 @@ fn path(scenario: &Scenario) -> Option<Vec<NodeId>> {
     let routes = scenario.routes();
     let next = |at: &NodeId| {
         let here =
-            |route: &&crate::scenario::Route| (route.node, Some(route.destination)) == (*at, to);
+            |route: &&kinglet_scenario::Route| (route.node, Some(route.destination)) == (*at, to);
         routes.iter().find(here).map(|route| route.next_hop)
     };
     // A routing loop ends here.
@@ -99,7 +99,7 @@ fn largest_clique(joined: &[u64]) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scenario::{Flow, LINE_SPACING_M, Link};
+    use kinglet_scenario::{Flow, LINE_SPACING_M, Link};
 
     fn line(hops: u32) -> Scenario {
         let mut scenario = Scenario::default().on_line(hops, LINE_SPACING_M);

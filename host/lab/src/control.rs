@@ -2,20 +2,7 @@
 //! supports all of them.
 
 use kinglet::tcp::congestion::{Acked, Controller, Cubic, NewReno, RateSampled, Westwood};
-
-/// Selects a congestion controller.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Control {
-    /// New Reno (RFC 5681).
-    #[default]
-    NewReno,
-    /// CUBIC (RFC 9438).
-    Cubic,
-    /// Westwood+.
-    Westwood,
-    /// Based on rate samples.
-    Rate,
-}
+use kinglet_scenario::Control;
 
 /// State of the selected controller, by default New Reno. Nodes are many and the others are rare,
 /// so their state is boxed.
@@ -31,10 +18,10 @@ pub enum AnyControl {
     Rate(Box<RateSampled>),
 }
 
-impl Control {
-    /// The state of a new connection.
-    pub fn begin(self, mss: u32, window: u32) -> AnyControl {
-        match self {
+impl AnyControl {
+    /// The state of a new connection: its controller, segment size and window in octets.
+    pub fn begin(control: Control, mss: u32, window: u32) -> Self {
+        match control {
             Control::NewReno => AnyControl::NewReno(NewReno::new(mss, window)),
             Control::Cubic => AnyControl::Cubic(Box::new(Cubic::new(mss, window))),
             Control::Westwood => AnyControl::Westwood(Box::new(Westwood::new(mss, window))),
@@ -57,7 +44,7 @@ macro_rules! with {
 
 impl Controller for AnyControl {
     fn new(mss: u32, initial_window: u32) -> Self {
-        Control::NewReno.begin(mss, initial_window)
+        AnyControl::begin(Control::NewReno, mss, initial_window)
     }
 
     fn set_mss(&mut self, mss: u32) {

@@ -1,7 +1,7 @@
 //! CPU cost of a node, from instruction counts measured on the target.
 
-use crate::scenario::{HostCost, Radio, RadioProfile};
 use kinglet::time::Duration;
+use kinglet_scenario::{HostCost, Radio, RadioProfile};
 use kinglet_sim::cpu::{self, Cpu, FITTED_TCPLP_HOST_COST, Instructions};
 use std::collections::BTreeMap;
 
@@ -53,7 +53,7 @@ pub(crate) fn host_cost_of(radio: &Radio) -> cpu::HostCost {
 mod tests {
     use super::*;
     use crate::run::{NodeResult, Options, run};
-    use crate::scenario::Scenario;
+    use kinglet_scenario::Scenario;
 
     fn one_hop(profile: &str, flows: &str) -> Scenario {
         let text = format!(

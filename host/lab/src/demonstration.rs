@@ -7,7 +7,7 @@ use crate::chart::{Figure, Lines, Series, Style};
 use crate::experiment::{Effort, ExperimentResult, Model, line_scenario};
 use crate::layout::{Format, bound};
 use crate::output::short;
-use crate::scenario::RadioProfile;
+use kinglet_scenario::RadioProfile;
 use std::fmt::Write;
 
 /// The experiments that the demonstration runs, in quick form.

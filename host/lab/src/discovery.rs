@@ -4,7 +4,6 @@
 //! boxed, like the tables in [`crate::memory`].
 
 use crate::memory::Growing;
-use crate::scenario::CONTEXTS;
 use core::net::Ipv6Addr;
 use kinglet::nd::{self, Configured};
 use kinglet::net::{self, Own, Resolution};
@@ -13,6 +12,7 @@ use kinglet::time::Instant;
 use kinglet::wire::ieee802154::Address;
 use kinglet::wire::nd::{ContextInformation, PrefixInformation};
 use kinglet::{Discovered, Discovery, Each, EachRelation, Resolved};
+use kinglet_scenario::CONTEXTS;
 
 /// Addresses that one router can register; the border router has those of all nodes.
 const REGISTRATIONS: usize = 2048;

@@ -15,18 +15,14 @@ use crate::apps::peer::{OnPeer, PeerEnd, PeerStack};
 use crate::apps::sense::{
     self, AROUND, Anemometer, CoapUplink, IdealUplink, Oracle, ReadingSink, TcpUplink,
 };
-use crate::apps::services::{self, Services};
+use crate::apps::services::Services;
 use crate::apps::site::{Manner, MoteSite, WebServer};
 use crate::apps::tcp::{Foreign, OnOwn, Socket, Speaker};
 use crate::apps::udp::{UdpSender, UdpSink};
 use crate::build::place::{Ends, Place, address_in};
 use crate::build::transport::{connection, listen, payload_of};
-use crate::control::Control;
 use crate::layout::Format;
 use crate::profile::{CONNECTIONS, LISTENERS, LabProfile, UDP_SOCKETS};
-use crate::scenario::{
-    Carrier, Datagrams, File, Flow, FlowKind, NodeId, Pace, Role, Scenario, Sensor,
-};
 use kinglet::Node;
 use kinglet::tcp::{ConnectionConfig, ListenConfig};
 use kinglet::time::{Duration, Instant};
@@ -35,6 +31,10 @@ use kinglet_apps::sense::{Sampling, TAG};
 use kinglet_apps::snack::{self, Sending};
 use kinglet_apps::udp;
 use kinglet_coap::Delivery;
+use kinglet_scenario::{
+    Carrier, Control, Datagrams, File, Flow, FlowKind, NodeId, Pace, Role, SERVICE_PORTS, Scenario,
+    Sensor,
+};
 use kinglet_sim::rng::{Purpose, Stream, stream};
 use kinglet_sim::wire::FarEnd;
 use kinglet_sim::{Hosted, SameStack};
@@ -93,7 +93,7 @@ pub(crate) fn needs(kind: &FlowKind) -> Vec<(NodeId, Need)> {
             vec![(from, Need::Socket), (to, Need::Socket)]
         }
         FlowKind::Pip(_) => Vec::new(),
-        FlowKind::Services { node } => vec![(node, Need::Listener); services::PORTS.len()],
+        FlowKind::Services { node } => vec![(node, Need::Listener); SERVICE_PORTS.len()],
         FlowKind::HttpServer { node, .. } => vec![(node, Need::Listener)],
         FlowKind::CoapServer { node, .. } | FlowKind::CoapClient { from: node, .. } => {
             vec![(node, Need::Socket)]

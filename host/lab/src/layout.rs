@@ -2,8 +2,8 @@
 //! goodput bound.
 
 use crate::radio;
-use crate::scenario::{LinkAddresses, NO_SHORT, RadioProfile, tcplp};
 use kinglet::mac;
+use kinglet_scenario::{LinkAddresses, NO_SHORT, RadioProfile, tcplp};
 
 /// Octets of the PSDU (IEEE 802.15.4-2015, aMaxPHYPacketSize).
 pub const MAX_PSDU: usize = 127;
@@ -234,7 +234,7 @@ pub fn one_hop_bound() -> Bound {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scenario::MAC;
+    use kinglet_scenario::MAC;
 
     #[test]
     fn link_headers_span_the_range_of_table_5() {

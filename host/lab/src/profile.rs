@@ -1,6 +1,5 @@
 //! Memory of simulated nodes.
 
-use crate::backoff::EitherBackoff;
 use crate::control::AnyControl;
 use crate::discovery::Optional;
 use crate::memory::{Devices, Growing, Later, Octets};
@@ -9,6 +8,7 @@ use crate::store::Kept;
 use core::net::Ipv6Addr;
 use kinglet::wire::sixlowpan::Context;
 use kinglet::{mac, net, polling, tcp};
+use kinglet_scenario::EitherBackoff;
 
 /// Octets of a TCP buffer: eight segments of five frames (TCPlp Fig. 3b) or four of eight (Fig.
 /// 3a). Scenarios may use less of it.

@@ -1,20 +1,8 @@
 //! Radio profiles of the simulator, by their names in scenarios, for closed-form models.
 
-use crate::scenario::{MAC, RadioProfile};
-use kinglet_sim::profile::{
-    self, AT86RF233, CC2420, CC2420_CONTIKI, FrameTime, NRF52840, STANDARD, frame_time,
-};
-
-/// Radio profile of this name.
-pub(crate) const fn profile_of(name: RadioProfile) -> profile::RadioProfile {
-    match name {
-        RadioProfile::At86rf233 => AT86RF233,
-        RadioProfile::Nrf52840 => NRF52840,
-        RadioProfile::Cc2420 => CC2420,
-        RadioProfile::Cc2420Contiki => CC2420_CONTIKI,
-        RadioProfile::Standard => STANDARD,
-    }
-}
+use kinglet_scenario::simulated::profile_of;
+use kinglet_scenario::{MAC, RadioProfile};
+use kinglet_sim::profile::{FrameTime, frame_time};
 
 /// Time that a unicast frame of `psdu` octets with its acknowledgement takes its sender, by parts.
 pub(crate) fn parts(name: RadioProfile, psdu: usize, min_be: u8) -> FrameTime {

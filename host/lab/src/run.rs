@@ -30,9 +30,9 @@ pub use result::{
 
 use crate::build::{Ends, Network, Stations};
 use crate::flows;
-use crate::scenario::{Fault, Scenario};
 use crate::tree::NextHops;
 use kinglet::time::Instant;
+use kinglet_scenario::{Fault, Scenario};
 use kinglet_sim::{Device, World};
 use std::fmt;
 use std::path::PathBuf;
@@ -156,8 +156,8 @@ pub fn run(scenario: &Scenario, seed: u64, options: &Options<'_>) -> Result<RunR
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scenario::{Flow, LINE_SPACING_M, Role, Wire};
     use kinglet::net::BorderPolicy;
+    use kinglet_scenario::{Flow, LINE_SPACING_M, Role, Wire};
 
     #[test]
     fn two_receivers_on_one_port_are_refused_and_given_ports_are_used() {

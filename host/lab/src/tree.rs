@@ -3,11 +3,11 @@
 use crate::build::Network;
 use crate::profile::LabProfile;
 use crate::run::result::{Branch, Tree};
-use crate::scenario::{Addressing, NodeId, Role, Routing, Scenario};
 use kinglet::Node;
 use kinglet::Routing as _;
 use kinglet::net::NextHop;
 use kinglet::time::{Duration, Instant};
+use kinglet_scenario::{Addressing, NodeId, Role, Routing, Scenario};
 use kinglet_sim::{Device, World};
 use std::collections::BTreeMap;
 
@@ -187,9 +187,9 @@ mod tests {
     fn the_tree_of_a_line_is_the_line_whoever_makes_the_routes() {
         for routing in [Routing::Static, Routing::Mesh, Routing::Rpl] {
             let mut scenario = Scenario { duration_s: 60.0, routing, ..Scenario::default() }
-                .on_line(3, crate::scenario::LINE_SPACING_M);
+                .on_line(3, kinglet_scenario::LINE_SPACING_M);
             scenario.nodes[0].role = Role::BorderRouter;
-            scenario.flows = vec![crate::scenario::Flow::bulk(3, 0)];
+            scenario.flows = vec![kinglet_scenario::Flow::bulk(3, 0)];
             let options = Options { tree: true, ..Options::default() };
             let result = run(&scenario, 1, &options).expect("it can be simulated");
             assert_eq!(result.trees.len(), 200);

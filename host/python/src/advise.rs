@@ -2,8 +2,8 @@
 
 use crate::{errors, interrupt, run};
 use kinglet_lab::advise::{AdviceConfig, AdviseError, Kept, Objective, advise as search};
-use kinglet_lab::scenario;
 use kinglet_lab::sweep::{self, Journal};
+use kinglet_scenario as scenario;
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use std::path::{Path, PathBuf};

@@ -2,7 +2,8 @@
 
 use crate::{errors, interrupt};
 use kinglet_lab::experiment::{self, Effort, ExperimentConfig};
-use kinglet_lab::{claims, output, scenario};
+use kinglet_lab::{claims, output};
+use kinglet_scenario as scenario;
 use pyo3::exceptions::{PyKeyError, PyKeyboardInterrupt};
 use pyo3::prelude::*;
 use std::sync::atomic::AtomicBool;

@@ -2,8 +2,8 @@
 
 use crate::{errors, interrupt};
 use kinglet_lab::run::{Options, run as simulated};
-use kinglet_lab::scenario::{Scenario, ScenarioError};
 use kinglet_lab::sweep::{Base, Sweep};
+use kinglet_scenario::{Scenario, ScenarioError};
 use pyo3::prelude::*;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;

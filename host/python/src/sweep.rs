@@ -1,8 +1,8 @@
 //! Sweeps: runs for any executor, and their results.
 
 use crate::{errors, interrupt, run};
-use kinglet_lab::scenario::ScenarioError;
 use kinglet_lab::sweep::{self, Cells, Finished, Journal, Plan, Record, Sweep, SweepConfig};
+use kinglet_scenario::ScenarioError;
 use pyo3::prelude::*;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};

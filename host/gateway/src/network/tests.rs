@@ -43,7 +43,7 @@ node = 3
 port = 8080
 ";
 
-const HOST: Ipv6Addr = kinglet_lab::scenario::Prefix::DEFAULT.host();
+const HOST: Ipv6Addr = kinglet_scenario::Prefix::DEFAULT.host();
 
 fn mote(node: NodeId) -> Ipv6Addr {
     Addressing::DEFAULT.address(node)

@@ -27,7 +27,7 @@ use crate::tun::{self, TunConfig};
 use crate::{GatewayError, check_prefix, new_life};
 use core::net::Ipv6Addr;
 use kinglet_lab::capture::whole;
-use kinglet_lab::scenario::Scenario;
+use kinglet_scenario::Scenario;
 use kinglet_time::{Duration, Instant};
 use kinglet_zep::link::Link;
 use kinglet_zep::state::State;

@@ -17,7 +17,7 @@ use kinglet::wire::sixlowpan::Context;
 use kinglet_lab::build::border_router;
 use kinglet_lab::profile::LabProfile;
 use kinglet_lab::run::{BorderResult, FlowResult, LossResult, Reasons};
-use kinglet_lab::scenario::{CONTEXTS, NodeId, Role, Routing, Scenario};
+use kinglet_scenario::{CONTEXTS, NodeId, Role, Routing, Scenario};
 use kinglet_sim::trace::Losses;
 use kinglet_time::{Duration, Instant, earliest};
 use kinglet_zep::state::{State, StateError};

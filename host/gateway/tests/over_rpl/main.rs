@@ -13,7 +13,7 @@ use kinglet_gateway::bridge::{self, BridgeStats, Hosts, Network, Observer};
 use kinglet_gateway::network::Mesh;
 use kinglet_gateway::tun::{self, TunConfig};
 use kinglet_lab::run::{Options, run};
-use kinglet_lab::scenario::{
+use kinglet_scenario::{
     Building, Carrier, Flow, FlowKind, HostTcp, Prefix, Routing, Scenario, Sensor, Wire,
 };
 use kinglet_testkit::namespace::in_namespace;

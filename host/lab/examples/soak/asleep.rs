@@ -8,7 +8,7 @@ use kinglet::mac::RadioUse;
 use kinglet::time::{Duration, Instant};
 use kinglet_lab::build::{Network, network};
 use kinglet_lab::profile::PACKETS;
-use kinglet_lab::scenario::{
+use kinglet_scenario::{
     Flash, Flow, FlowKind, Fragments, NodeId, RadioProfile, Routing, SECURITY, Scenario, Wake,
 };
 use kinglet_sim::rng::{Purpose, Stream, stream};

@@ -14,7 +14,7 @@ use kinglet_lab::apps::sense::ReadingSink;
 use kinglet_lab::apps::udp::UdpSink;
 use kinglet_lab::build::{Ends, Place, Site, network};
 use kinglet_lab::profile::{LabProfile, PACKETS};
-use kinglet_lab::scenario::{
+use kinglet_scenario::{
     Carrier, Flow, FlowKind, NodeId, NodePlace, Role, Routing, Scenario, Sensor, Wire,
     polling_every,
 };

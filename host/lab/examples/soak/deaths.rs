@@ -7,7 +7,7 @@ use kinglet::rpl::Mode;
 use kinglet::time::{Duration, Instant};
 use kinglet_lab::apps::udp::UdpSink;
 use kinglet_lab::build::{Ends, Network, app_at, network, restart};
-use kinglet_lab::scenario::{Building, Flow, FlowKind, NodeId, Role, Routing, Scenario};
+use kinglet_scenario::{Building, Flow, FlowKind, NodeId, Role, Routing, Scenario};
 use kinglet_sim::Fault;
 use kinglet_sim::rng::{Purpose, Stream, stream};
 

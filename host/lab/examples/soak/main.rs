@@ -23,7 +23,7 @@ mod deaths;
 mod sleepy;
 
 use kinglet_lab::run::{Options, run};
-use kinglet_lab::scenario::{Flow, LINE_SPACING_M, Scenario};
+use kinglet_scenario::{Flow, LINE_SPACING_M, Scenario};
 use kinglet_tcp::congestion::NewReno;
 use kinglet_testkit::pair::{self, Report, Seeded};
 use rayon::prelude::*;

@@ -8,15 +8,15 @@ use kinglet::net::{QueueDiscipline, Red};
 use kinglet::tcp::ConnectionError;
 use kinglet::time::{Duration, Instant};
 use kinglet_lab::apps::bulk::{BulkSender, BulkSink};
-use kinglet_lab::apps::coap::{CoapClient, Method};
+use kinglet_lab::apps::coap::CoapClient;
 use kinglet_lab::apps::http_client::HttpClient;
 use kinglet_lab::apps::sense::ReadingSink;
 use kinglet_lab::apps::udp::UdpSink;
 use kinglet_lab::build::{Ends, Network, app_at, network, restart};
 use kinglet_lab::profile::PACKETS;
-use kinglet_lab::scenario::{
-    Carrier, Flow, FlowKind, MAC, NodeId, RadioProfile, Routing, SECURITY, Scenario, Sensor, Tcp,
-    base_of, csl_every, polling_every, tcplp,
+use kinglet_scenario::{
+    Carrier, Flow, FlowKind, MAC, Method, NodeId, RadioProfile, Routing, SECURITY, Scenario,
+    Sensor, Tcp, base_of, csl_every, polling_every, tcplp,
 };
 use kinglet_sim::Fault;
 use kinglet_sim::rng::{Purpose, Stream, stream};

@@ -1,12 +1,10 @@
 //! Settings as Rust code for a device.
 
-use crate::backoff::EitherBackoff;
 use crate::build::transport::connection;
-use crate::control::Control;
-use crate::scenario::{Routing, Scenario};
 use kinglet::tcp::{ConnectionConfig, Rto};
 use kinglet::time::Duration;
 use kinglet::{Config, Polling, aodv, mac};
+use kinglet_scenario::{Control, EitherBackoff, Routing, Scenario};
 use std::fmt::Write as _;
 
 /// Unit of a receive ring's length in octets.

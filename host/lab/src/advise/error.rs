@@ -1,7 +1,7 @@
 //! Reasons for a failure of the advice.
 
-use crate::scenario::ScenarioError;
 use crate::sweep::JournalError;
+use kinglet_scenario::ScenarioError;
 use std::fmt;
 
 /// Reason for a failure of the advice.

@@ -3,9 +3,9 @@
 use super::outcome::Outcome;
 use crate::build::transport::connection;
 use crate::run::{FlowResult, NodeResult, RunResult};
-use crate::scenario::{FlowKind, NodeId, Role, Scenario, Transport};
 use crate::stats::quantile;
 use crate::sweep::Record;
+use kinglet_scenario::{FlowKind, NodeId, Role, Scenario, Transport};
 use serde::Serialize;
 use std::collections::BTreeMap;
 

@@ -1,7 +1,7 @@
 //! Settings that the advice covers: settings of nodes, with their possible values.
 
-use crate::scenario::{Role, Routing, Scenario, Transport};
 use crate::sweep::Base;
+use kinglet_scenario::{Role, Routing, Scenario, Transport};
 use toml::{Table, Value as Toml};
 
 /// A setting of a scenario's nodes.

@@ -2,10 +2,11 @@
 
 use super::bulk::BulkSender;
 use super::tcp::{OnOwn, Socket};
-use crate::control::{AnyControl, Control};
+use crate::control::AnyControl;
 use kinglet::tcp::{Handle, State};
 use kinglet::time::{Expected, Instant};
 use kinglet::{Node, Profile};
+use kinglet_scenario::Control;
 use kinglet_sim::Hosted;
 use std::any::Any;
 
@@ -33,7 +34,7 @@ impl<P: Profile<Congestion = AnyControl>> Hosted<P> for Controlled {
             && info.state == State::Established
             && let Some(control) = node.streams().congestion(handle)
         {
-            *control = self.control.begin(info.mss, info.cwnd);
+            *control = AnyControl::begin(self.control, info.mss, info.cwnd);
             self.reported = Some(handle);
         }
         more

@@ -3,12 +3,8 @@
 use super::tcp::Socket;
 use kinglet::tcp::ListenConfig;
 use kinglet::time::{Instant, earliest};
-use kinglet_apps::service::{Echo, Server, Service, Sink, Sizes, Source};
+use kinglet_apps::service::{Echo, Server, Sink, Sizes, Source};
 use kinglet_apps::{Place, Sockets, StreamApp};
-
-/// Ports and names of the services.
-pub const PORTS: [(u16, &str); 3] =
-    [(Echo::PORT, "echo"), (Sink::PORT, "sink"), (Source::PORT, "source")];
 
 /// Number of connections of each service; a mote has another number.
 struct Plan;

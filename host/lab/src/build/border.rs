@@ -2,10 +2,10 @@
 
 use super::{add_default_route, stack};
 use crate::profile::LabProfile;
-use crate::scenario::{NodeId, Scenario};
 use kinglet::Node;
 use kinglet::mac::Csma;
 use kinglet::radio::Capabilities;
+use kinglet_scenario::{NodeId, Scenario};
 
 /// Returns the stack of the border router of `scenario`, which has no other node, on a radio with
 /// these capabilities. `life` is the seed of its secrets and first sequence numbers: it has to

@@ -1,9 +1,9 @@
 //! Finds applications in a network and by address.
 
 use crate::profile::LabProfile;
-use crate::scenario::{NodeId, Scenario};
 use core::net::Ipv6Addr;
 use kinglet::Node;
+use kinglet_scenario::{NodeId, Scenario};
 use kinglet_sim::{Station, Wire, World};
 
 /// A network of the lab.

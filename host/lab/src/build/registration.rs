@@ -2,11 +2,11 @@
 
 use super::contexts;
 use crate::discovery::{Optional, Plan};
-use crate::scenario::{NodeId, Role, Routing, Scenario};
 use kinglet::time::Instant;
 use kinglet::wire::nd::{BorderRouter, ContextInformation, PrefixInformation, RouterAdvertisement};
 use kinglet::wire::sixlowpan::Context;
 use kinglet::{Config, nd, net};
+use kinglet_scenario::{NodeId, Role, Routing, Scenario};
 
 /// Router lifetime in seconds: the longest that RFC 4861, 6.2.1, allows, so that sleepy nodes
 /// seldom need to refresh it.

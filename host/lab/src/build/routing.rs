@@ -1,13 +1,13 @@
 //! The routing protocol of a node, from a scenario.
 
 use super::{contexts, takes_address};
-use crate::protocols::{Learning, Routing, Tables, protocols};
-use crate::scenario::{self, NodeId, NodePlace, Objective, Role, Scenario};
+use crate::protocols::{Learning, Tables};
 use crate::tinyrpl::{RemoveTimers, TinyRpl};
 use core::net::Ipv6Addr;
 use kinglet::routing::Identity;
 use kinglet::time::Instant;
 use kinglet::{Aoded, Meshed, Rpled};
+use kinglet_scenario::{self as scenario, NodeId, NodePlace, Objective, Role, Routing, Scenario};
 
 /// With OF0 a hop is DEFAULT_MIN_HOP_RANK_INCREASE (RFC 6550, 17), and a rank may rise by seven.
 const OF0_HOP: u16 = 256;
@@ -39,7 +39,7 @@ pub(super) fn learning(scenario: &Scenario, node: NodeId, identity: Identity) ->
             }
         };
     }
-    protocols!(make)
+    kinglet_scenario::protocols!(make)
 }
 
 fn mesh(site: &Site<'_>) -> Box<Meshed<Tables>> {

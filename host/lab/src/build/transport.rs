@@ -1,9 +1,9 @@
 //! Transport settings of a node, with sizes in octets.
 
 use crate::layout::{Format, TIMESTAMPS};
-use crate::scenario::{Buffer, Mss, Routing, Rpl, Scenario};
 use kinglet::rpl::Mode;
 use kinglet::tcp::{ConnectionConfig, ListenConfig};
+use kinglet_scenario::{Buffer, Mss, Routing, Rpl, Scenario};
 
 /// MSS of a scenario in octets: the largest TCP payload without options.
 pub fn payload_of(scenario: &Scenario) -> u16 {

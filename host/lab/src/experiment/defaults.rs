@@ -4,7 +4,7 @@
 //! These points are outside the plan: neither the paper's figures nor claims concern them.
 
 use super::{Experiment, Point};
-use crate::scenario::{HostTcp, Wire};
+use kinglet_scenario::{HostTcp, Wire};
 
 /// Name of their curve.
 pub const SERIES: &str = "beside the plan";

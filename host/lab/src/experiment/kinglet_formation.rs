@@ -3,8 +3,8 @@
 use super::{Effort, Experiment, ExperimentResult, Metric, Point, Rows};
 use crate::build::{Network, network};
 use crate::chart::Figure;
-use crate::scenario::{Addressing, Flow, FlowKind, NodeId, Role, Routing, Scenario};
 use kinglet::time::{Duration, Instant};
+use kinglet_scenario::{Addressing, Flow, FlowKind, NodeId, Role, Routing, Scenario};
 use kinglet_sim::Fault;
 use kinglet_sim::energy::RadioState;
 use rayon::prelude::*;

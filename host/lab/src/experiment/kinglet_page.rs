@@ -3,7 +3,7 @@
 use super::requests::{self, Link, METRICS, PAUSE_MS, Protocol};
 use super::{Effort, Experiment, ExperimentResult, Point, Rows};
 use crate::chart::{Figure, curves};
-use crate::scenario::{HostTcp, NodeId, Scenario, Wire};
+use kinglet_scenario::{HostTcp, NodeId, Scenario, Wire};
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "kinglet-page",

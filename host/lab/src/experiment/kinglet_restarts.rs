@@ -3,8 +3,8 @@
 use super::{Effort, Experiment, ExperimentResult, Metric, Point, Rows};
 use crate::chart::Figure;
 use crate::restarts::{Cell, Changed, Part, Routing, Traffic, Verdict, network, run};
-use crate::scenario::{Flow, FlowKind, LinkAddresses};
 use kinglet::time::Duration;
+use kinglet_scenario::{Flow, FlowKind, LinkAddresses};
 use rayon::prelude::*;
 
 pub(super) const EXPERIMENT: Experiment = Experiment {

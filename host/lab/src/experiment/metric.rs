@@ -9,9 +9,9 @@ use super::requests;
 use super::timeout_cause::TimeoutCause;
 use crate::cpu::host_cost_of;
 use crate::run::{FlowResult, NodeResult, RunResult};
-use crate::scenario::{Carrier, FlowKind, Role, Scenario, Sensor};
 use crate::stats;
 use core::ops::Range;
+use kinglet_scenario::{Carrier, FlowKind, Role, Scenario, Sensor};
 use kinglet_sim::cpu::CpuWork;
 use kinglet_sim::ledger::Cause;
 
@@ -567,7 +567,7 @@ fn cwnd_full(scenario: &Scenario, flow: &FlowResult, run: &RunResult) -> Option<
 mod tests {
     use super::*;
     use crate::run::{CwndSample, RadioSeconds, Readings};
-    use crate::scenario::Flow;
+    use kinglet_scenario::Flow;
 
     fn scenario() -> Scenario {
         Scenario { flows: vec![Flow::bulk(1, 0)], ..Scenario::default() }

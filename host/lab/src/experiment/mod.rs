@@ -54,8 +54,8 @@ pub(crate) use tcplp_stacks::table_9;
 use crate::chart::Figure;
 use crate::row::Row;
 use crate::run::RunResult;
-use crate::scenario::{Scenario, ScenarioError, tcplp};
 use kinglet::time::Duration;
+use kinglet_scenario::{Scenario, ScenarioError, tcplp};
 use std::sync::LazyLock;
 
 /// Amount of simulation.
@@ -302,13 +302,13 @@ fn nothing_to_simulate(_: Effort) -> Vec<Point> {
 /// A bulk transfer along a line of `hops`, with TCPlp's parameters of §7 and the given retry delay.
 pub(crate) fn line_scenario(effort: Effort, hops: u32, retry_delay_ms: u32) -> Scenario {
     let mut scenario =
-        Scenario::default().on_line(hops, crate::scenario::LINE_SPACING_M).as_tcplp();
+        Scenario::default().on_line(hops, kinglet_scenario::LINE_SPACING_M).as_tcplp();
     scenario.name = format!("{hops} hops, d = {retry_delay_ms} ms");
     scenario.duration_s = effort.seconds();
     scenario.mac = tcplp::MAC;
     scenario.mac.retry_delay_max = Duration::from_millis(retry_delay_ms.into());
-    scenario.tcp.mss = crate::scenario::Mss::Bytes(462);
-    scenario.flows = vec![crate::scenario::Flow::bulk(hops, 0)];
+    scenario.tcp.mss = kinglet_scenario::Mss::Bytes(462);
+    scenario.flows = vec![kinglet_scenario::Flow::bulk(hops, 0)];
     scenario
 }
 
@@ -317,7 +317,7 @@ mod tests {
     use super::*;
     use crate::markdown;
     use crate::run;
-    use crate::scenario::{NodeId, Route, Routing};
+    use kinglet_scenario::{NodeId, Route, Routing};
     use std::collections::BTreeSet;
     use std::path::{Path, PathBuf};
 

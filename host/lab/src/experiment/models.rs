@@ -5,7 +5,7 @@
 
 use super::{Effort, RSSI_DBM, line_scenario};
 use crate::conflict::sharing;
-use crate::scenario::{Link, NodeId, Overlap, Propagation, Scenario};
+use kinglet_scenario::{Link, NodeId, Overlap, Propagation, Scenario};
 
 /// Medium of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

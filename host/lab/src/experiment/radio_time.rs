@@ -4,9 +4,9 @@
 use super::sense::{COAP, IDEAL, NON, Settings, TCP, metrics, office, seconds};
 use super::{Effort, Metric, Point, Rows};
 use crate::radio::driver_us;
-use crate::scenario::{Carrier, Cca, HostCost, Scenario};
 use kinglet::mac::Csma;
 use kinglet::time::Duration;
+use kinglet_scenario::{Carrier, Cca, HostCost, Scenario};
 use kinglet_sim::ledger::Cause;
 
 /// An hour without interference and a busy one.

@@ -2,12 +2,11 @@
 //! office.
 
 use super::{Effort, Metric};
-use crate::apps::coap::Method;
-use crate::scenario::{Flow, FlowKind, NodeId, Role, Scenario, polling_every};
 use kinglet::Polling;
 use kinglet::time::Duration;
 use kinglet_apps::coap::PORT;
 use kinglet_coap::Rto;
+use kinglet_scenario::{Flow, FlowKind, Method, NodeId, Role, Scenario, polling_every};
 
 /// Leaf that serves the pages: number 12 of the paper, three hops from the border router.
 pub(super) const SERVER: u32 = 11;

@@ -3,8 +3,8 @@
 
 use super::{Effort, Metric, Row};
 use crate::chart::{Bars, Figure};
-use crate::scenario::{Buffer, Carrier, Flow, FlowKind, HostCost, Mss, NodeId, Scenario, Sensor};
 use kinglet_coap::Rto;
+use kinglet_scenario::{Buffer, Carrier, Flow, FlowKind, HostCost, Mss, NodeId, Scenario, Sensor};
 
 /// Nodes 12 to 15 of the paper.
 const LEAVES: [NodeId; 4] = [11, 12, 13, 14];

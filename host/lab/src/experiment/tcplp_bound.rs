@@ -5,7 +5,7 @@ use super::{Effort, Experiment, ExperimentResult, Metric, Point, Rows, line_scen
 use crate::chart::{Bars, Figure};
 use crate::layout::one_hop_bound;
 use crate::radio::driver_us;
-use crate::scenario::HostCost;
+use kinglet_scenario::HostCost;
 use kinglet_sim::cpu::FITTED_TCPLP_HOST_COST;
 
 pub(super) const EXPERIMENT: Experiment = Experiment {

@@ -6,7 +6,7 @@ use super::sense::{NON, Settings, TCP, office};
 use super::{Effort, Experiment, ExperimentResult, Metric, Point, Rows, line_scenario};
 use crate::chart::Figure;
 use crate::layout::{DEFAULT_MSS, Format, Frame, bound};
-use crate::scenario::{
+use kinglet_scenario::{
     Buffer, Flow, FlowKind, HostCost, HostTcp, Mss, NodeId, Overlap, RadioProfile, Role, Scenario,
     Wire, tcplp,
 };

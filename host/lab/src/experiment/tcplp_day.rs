@@ -4,7 +4,7 @@ use super::radio_time;
 use super::sense::{COAP, IDEAL, NON, Settings, TCP, bars, metrics, office};
 use super::{Effort, Experiment, ExperimentResult, Metric, Point, Row, Rows};
 use crate::chart::{Bars, Figure, curves};
-use crate::scenario::{Carrier, Scenario};
+use kinglet_scenario::{Carrier, Scenario};
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "tcplp-day",

@@ -3,7 +3,7 @@
 use super::{Experiment, ExperimentResult, Rows, nothing_to_simulate};
 use crate::chart::{Bars, Figure, curves};
 use crate::radio;
-use crate::scenario::{MAC, RadioProfile};
+use kinglet_scenario::{MAC, RadioProfile};
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "tcplp-frame-time",

@@ -3,8 +3,8 @@
 use super::{Experiment, ExperimentResult, Rows, nothing_to_simulate};
 use crate::chart::{Bars, Figure};
 use crate::layout::{DEFAULT_MSS, IPV6, TCP, TIMESTAMPS};
-use crate::scenario::RadioProfile;
 use kinglet::{Mote, net, tcp};
+use kinglet_scenario::RadioProfile;
 use kinglet_sim::profile::RadioProfile as Radio;
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
@@ -119,7 +119,7 @@ fn images(rows: &mut Rows, (target, triple): (&str, &str)) {
 /// §2.1: current of listening compared with sending, by data sheets.
 fn currents(rows: &mut Rows) {
     for profile in [RadioProfile::At86rf233, RadioProfile::Nrf52840] {
-        let Radio { currents, .. } = crate::radio::profile_of(profile);
+        let Radio { currents, .. } = kinglet_scenario::simulated::profile_of(profile);
         let label = format!("radio={}", profile.name());
         for (metric, ua) in [("listening", currents.listen_ua), ("sending", currents.transmit_ua)] {
             rows.compute(&label, "radios", 0.0, (metric, "uA"), ua as f64);

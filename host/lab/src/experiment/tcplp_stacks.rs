@@ -4,9 +4,9 @@ use super::{Effort, Experiment, ExperimentResult, Metric, Point, Rows, line_scen
 use crate::chart::{Figure, curves};
 use crate::probe::FEATURES;
 use crate::profile::BUFFER;
-use crate::scenario::{Buffer, Mss};
 use kinglet::tcp::ConnectionConfig;
 use kinglet_peers::{Settings, Stack};
+use kinglet_scenario::{Buffer, Mss};
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "tcplp-stacks",
@@ -67,14 +67,14 @@ fn point(
     label: String,
     series: &'static str,
     hops: u32,
-    scenario: crate::scenario::Scenario,
+    scenario: kinglet_scenario::Scenario,
 ) -> Point {
     let x = f64::from(hops);
     Point { label, series, x, scenario, metrics: METRICS, timeline_s: None }
 }
 
 /// A line with this stack at both ends and its published buffer sizes.
-fn line(effort: Effort, (hops, d): (u32, u32), stack: Option<Stack>) -> crate::scenario::Scenario {
+fn line(effort: Effort, (hops, d): (u32, u32), stack: Option<Stack>) -> kinglet_scenario::Scenario {
     let mut scenario = line_scenario(effort, hops, d);
     scenario.tcp.stack = stack;
     if let Some(stack @ (Stack::Uip | Stack::Blip | Stack::Gnrc | Stack::Linux)) = stack {

@@ -9,8 +9,8 @@ mod axes;
 mod cover;
 
 use crate::run::{FlowResult, RunResult};
-use crate::scenario::Scenario;
 use axes::{ALWAYS, AXES, FAR, LEAF, REFUSED};
+use kinglet_scenario::Scenario;
 use std::collections::BTreeMap;
 
 /// Flows begin at this time, in seconds. The network has formed by then.

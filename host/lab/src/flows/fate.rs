@@ -2,10 +2,10 @@
 
 use crate::build::Stations;
 use crate::run::{Death, FlowResult, Reason, State};
-use crate::scenario::{Listening, NodeId, Role, Scenario};
 use crate::tree::NextHops;
 use kinglet::Routing as _;
 use kinglet::tcp::ConnectionError;
+use kinglet_scenario::{Listening, NodeId, Role, Scenario};
 use std::collections::BTreeSet;
 
 /// State of a flow's application that is not in the record.

@@ -10,10 +10,10 @@ use crate::apps::udp::{UdpSender, UdpSink};
 use crate::build::Stations;
 use crate::build::place::{Ends, app_at};
 use crate::run::{FlowResult, Readings};
-use crate::scenario::{Datagrams, File, Flow, FlowKind, Pace, Scenario, Sensor};
 use crate::tree::NextHops;
 use kinglet::tcp::Info;
 use kinglet::time::Instant;
+use kinglet_scenario::{Datagrams, File, Flow, FlowKind, Pace, Scenario, Sensor};
 use std::collections::BTreeSet;
 
 /// Returns the sender of a bulk transfer, if there is one.

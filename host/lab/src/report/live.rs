@@ -2,7 +2,7 @@
 
 use super::{begin, end, escape, map};
 use crate::run::Tree;
-use crate::scenario::{NodeId, Scenario};
+use kinglet_scenario::{NodeId, Scenario};
 use std::fmt::Write;
 
 /// Page of the network of `scenario`, whose nodes have these `links`, up to the last of these

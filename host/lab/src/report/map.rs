@@ -1,7 +1,7 @@
 //! Map of the nodes with their routes to the border router, scrubbed along the time axis.
 
 use crate::run::Tree;
-use crate::scenario::{NodeId, Role, Scenario};
+use kinglet_scenario::{NodeId, Role, Scenario};
 use std::fmt::Write;
 
 /// Largest number of nodes of a map with links: with more the lines would be indistinguishable.

@@ -4,8 +4,8 @@ use super::{Header, begin, draw_figures, end, escape, map, table};
 use crate::chart::{Figure, Timeline, duty_by_hour, ledger, power};
 use crate::output::short;
 use crate::run::{NodeResult, RunResult};
-use crate::scenario::Scenario;
 use crate::tables::{self, Table};
+use kinglet_scenario::Scenario;
 use std::fmt::Write;
 
 /// Nodes with a lower radio duty cycle get a separate ledger: next to always-on nodes their bars

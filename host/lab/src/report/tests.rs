@@ -3,7 +3,7 @@ use crate::experiment::Rows;
 use crate::run::{
     Activity, ActivityKind, CwndSample, FlowResult, NodeResult, RadioSeconds, RunResult,
 };
-use crate::scenario::Scenario;
+use kinglet_scenario::Scenario;
 
 const HEADER: Header<'static> =
     Header { command: "kinglet lab run <b>", version: "0.1.0", interrupted: false };

@@ -1,11 +1,11 @@
 //! Datagrams by sender and receiver, counted across restarts of the nodes.
 
 use super::cells::{Cell, Traffic};
-use crate::scenario::NodeId;
 use kinglet::Node;
 use kinglet::net::UdpHandle;
 use kinglet::time::{Duration, Instant};
 use kinglet_apps::App;
+use kinglet_scenario::NodeId;
 use std::collections::BTreeMap;
 use std::net::Ipv6Addr;
 use std::sync::{Arc, Mutex};

@@ -1,7 +1,7 @@
 //! The axes of the restart matrix.
 
-use crate::scenario::{LinkAddresses, NodeId};
 use kinglet::time::Duration;
+use kinglet_scenario::{LinkAddresses, NodeId};
 use std::collections::BTreeSet;
 
 /// Seconds between two data requests of the leaf.

@@ -12,8 +12,8 @@ mod watch;
 
 pub use cells::{Cell, Changed, Part, Routing, Traffic};
 
-use crate::scenario::NodeId;
 use kinglet::time::{Duration, Instant};
+use kinglet_scenario::NodeId;
 use watch::Watch;
 
 /// The node restarts at this time. The network has formed by then.

@@ -2,8 +2,8 @@
 
 use super::cells::{Cell, Changed, POLL_S, Part, Routing};
 use crate::build::Network;
-use crate::scenario::{Addressing, CONTEXTS, LinkAddresses, NodeId, Objective, Scenario};
 use kinglet::rpl::Mode;
+use kinglet_scenario::{Addressing, CONTEXTS, LinkAddresses, NodeId, Objective, Scenario};
 use std::net::Ipv6Addr;
 
 /// The scenario of a cell before the restart.

@@ -5,8 +5,8 @@ use super::cells::Cell;
 use super::network::{addresses, changed, control_messages, scenario};
 use super::{RESTART, USUAL, Verdict};
 use crate::build::{self, Network};
-use crate::scenario::{NodeId, Scenario};
 use kinglet::time::{Duration, Instant};
+use kinglet_scenario::{NodeId, Scenario};
 use kinglet_sim::Fault;
 use std::sync::{Arc, Mutex, MutexGuard};
 

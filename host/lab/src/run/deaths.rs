@@ -2,8 +2,8 @@
 
 use super::pairs::path;
 use crate::build::Network;
-use crate::scenario::{NodeId, RelayDeath, Scenario};
 use kinglet::time::{Duration, Instant};
+use kinglet_scenario::{NodeId, RelayDeath, Scenario};
 use kinglet_sim::Fault;
 
 /// Interval between checks for another route.
@@ -47,7 +47,7 @@ impl<'a> Deaths<'a> {
             }
             *next = now + LOOK;
             let around =
-                self.scenario.path_of(world, death.flow).is_some_and(|w| !w.contains(node));
+                path_of(self.scenario, world, death.flow).is_some_and(|w| !w.contains(node));
             if around {
                 self.recovery_s[death.flow] = Some((now - *since).as_micros() as f64 / 1e6);
             }
@@ -59,7 +59,7 @@ impl<'a> Deaths<'a> {
         {
             self.coming = rest;
             let path =
-                self.scenario.path_of(world, death.flow).filter(|_| lasts(world, death.flow));
+                path_of(self.scenario, world, death.flow).filter(|_| lasts(world, death.flow));
             if let Some(node) = path.as_deref().and_then(middle) {
                 world.schedule_fault(now, Fault::Partition(vec![node as usize]));
                 world.schedule_fault(instant(death.to_s), Fault::Partition(Vec::new()));
@@ -74,12 +74,10 @@ impl<'a> Deaths<'a> {
     }
 }
 
-impl Scenario {
-    /// The present path of a flow's frames, if its source has a route.
-    fn path_of(&self, world: &Network, flow: usize) -> Option<Vec<NodeId>> {
-        let (from, to) = self.flows.get(flow)?.kind.ends();
-        path(world, from, to?)
-    }
+/// The present path of a flow's frames, if its source has a route.
+fn path_of(scenario: &Scenario, world: &Network, flow: usize) -> Option<Vec<NodeId>> {
+    let (from, to) = scenario.flows.get(flow)?.kind.ends();
+    path(world, from, to?)
 }
 
 /// The middle node of a path, if there is one between its ends.
@@ -92,7 +90,7 @@ fn middle(path: &[NodeId]) -> Option<NodeId> {
 mod tests {
     use super::*;
     use crate::run::{Options, run};
-    use crate::scenario::{Flow, FlowKind, Pairs, Routing};
+    use kinglet_scenario::{Flow, FlowKind, Pairs, Routing};
 
     #[test]
     fn the_node_in_the_middle_is_between_the_ends() {

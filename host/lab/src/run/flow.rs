@@ -11,7 +11,7 @@
 //! | servers | only `kind` and `from`: their clients have the records |
 
 use crate::apps::bulk::TimeoutCauses;
-use crate::scenario::NodeId;
+use kinglet_scenario::NodeId;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::fmt;

@@ -2,8 +2,8 @@
 //! counters of both ends do not suffice there.
 
 use super::FlowResult;
-use crate::scenario::{NodeId, Scenario};
 use crate::trace::Names;
+use kinglet_scenario::{NodeId, Scenario};
 use kinglet_sim::trace::{Event, PacketId, Segment, What};
 use kinglet_wire::tcp::Flags;
 use std::collections::BTreeMap;

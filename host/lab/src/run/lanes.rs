@@ -1,9 +1,9 @@
 //! Lanes of a timeline in addition to those of the radios: TCP segments, congestion windows, queues
 //! and sources of interference.
 
-use crate::build::{interferer_of, start_us};
-use crate::scenario::Scenario;
 use crate::trace::Names;
+use kinglet_scenario::Scenario;
+use kinglet_scenario::simulated::{interferer_of, start_us};
 use kinglet_sim::interference;
 use kinglet_sim::trace::{Event, Head, PacketId, What};
 use std::collections::BTreeMap;

@@ -1,8 +1,8 @@
 //! Losses of the relations of nodes in a network: parents, DODAGs, registrations, children,
 //! neighbours.
 
-use crate::scenario::{NodeId, Scenario};
 use kinglet::time::{Duration, Instant};
+use kinglet_scenario::{NodeId, Scenario};
 use kinglet_sim::trace::{Loss, Losses};
 use kinglet_sim::{Device, World};
 use schemars::JsonSchema;

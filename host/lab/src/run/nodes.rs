@@ -3,7 +3,7 @@
 use super::power::{Power, VOLTS};
 use super::{AodvResult, BorderResult, FlashResult, NodeResult, RplResult, StrobeResult, Tree};
 use crate::build::Network;
-use crate::scenario::{HostCost, NodeId, Role, Scenario};
+use kinglet_scenario::{HostCost, NodeId, Role, Scenario};
 use kinglet_sim::energy::Energy;
 
 /// AODV counters of `node`.

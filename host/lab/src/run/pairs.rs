@@ -7,10 +7,10 @@
 
 use super::RunError;
 use crate::build::{Network, network};
-use crate::scenario::{
+use kinglet::time::{Duration, Instant};
+use kinglet_scenario::{
     Addressing, Flow, FlowKind, MAC, NodeId, Pairs, RelayDeath, Route, Routing, Scenario,
 };
-use kinglet::time::{Duration, Instant};
 use kinglet_sim::rng::{Purpose, Stream, stream};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};

@@ -3,10 +3,10 @@
 use super::nodes::radio_result;
 use super::power::Power;
 use super::{Death, FlowResult, NodeResult, Options, Reason, RunError, RunResult, SCHEMA, State};
-use crate::build::{medium_of, radio_of};
-use crate::scenario::{File, FlowKind, NodeId, Scenario};
 use kinglet::time::{Duration, Instant};
 use kinglet_pip::{MAX_FILE, Outcome, PipConfig, transfer};
+use kinglet_scenario::simulated::{medium_of, radio_of};
+use kinglet_scenario::{File, FlowKind, NodeId, Scenario};
 
 /// The file that PIP transfers, if there is one.
 pub(super) fn file_of(scenario: &Scenario) -> Option<File> {
@@ -30,7 +30,7 @@ pub(super) fn check(scenario: &Scenario) -> Result<(), RunError> {
     let Some(file) = file_of(scenario) else { return Ok(()) };
     let last = scenario.host() - 1;
     let places = &scenario.nodes;
-    let apart = |pair: &[crate::scenario::NodePlace]| pair[1].x_m - pair[0].x_m;
+    let apart = |pair: &[kinglet_scenario::NodePlace]| pair[1].x_m - pair[0].x_m;
     let evenly = places.windows(2).all(|pair| {
         (apart(pair) - apart(places)).abs() < 1e-9 && (pair[1].y_m - pair[0].y_m).abs() < 1e-9
     });

@@ -65,7 +65,7 @@ impl Reasons {
 mod tests {
     use super::*;
     use crate::run::{Options, run};
-    use crate::scenario::{Flow, FlowKind, Routing, Scenario};
+    use kinglet_scenario::{Flow, FlowKind, Routing, Scenario};
 
     #[test]
     fn names_of_variants_and_counters_look_alike() {
@@ -90,7 +90,7 @@ mod tests {
             let discovery = true;
             let mut scenario =
                 Scenario { duration_s: 5.0, routing, discovery, ..Scenario::default() }
-                    .on_line(2, crate::scenario::LINE_SPACING_M);
+                    .on_line(2, kinglet_scenario::LINE_SPACING_M);
             let coap = FlowKind::CoapServer { node: 1, port: 5_683, block_bytes: 64 };
             scenario.flows = vec![Flow::bulk(2, 0), Flow::new(0.0, coap)];
             let result = run(&scenario, 1, &Options::default()).expect("it can be simulated");

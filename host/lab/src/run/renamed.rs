@@ -30,3 +30,18 @@ pub fn column(old: &str) -> Option<String> {
     let (old, new) = FIELDS.iter().find(|(old, _)| whole.contains(&format!(".{old}.")))?;
     Some(whole.replace(&format!(".{old}."), &format!(".{new}.")).trim_matches('.').to_owned())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_document_has_every_renamed_field() {
+        let text = include_str!("../../../../docs/renamed.md");
+        for (old, new) in FIELDS {
+            let last = |path: &'static str| path.rsplit('.').next().unwrap_or(path);
+            let row = format!(" | `{}` | `{}` |", last(old), last(new));
+            assert!(text.contains(&row), "{row}");
+        }
+    }
+}

@@ -4,8 +4,8 @@ use super::power::Power;
 use super::result::Sample;
 use crate::build::{Ends, Network};
 use crate::flows;
-use crate::scenario::Scenario;
 use kinglet::time::{Duration, Instant};
+use kinglet_scenario::Scenario;
 
 /// Interval between samples.
 const EVERY: Duration = Duration::from_secs(1);

@@ -5,7 +5,7 @@ use super::plan::Plan;
 use super::record::Finished;
 use crate::chart::{Bars, Figure};
 use crate::effects::{Effects, Run};
-use crate::scenario::nearest;
+use kinglet_scenario::nearest;
 use serde::Serialize;
 use std::collections::BTreeMap;
 

@@ -4,7 +4,7 @@ use super::journal::{Journal, JournalError};
 use super::plan::{Plan, Run};
 use super::record::{Finished, simulate};
 use crate::run::RunError;
-use crate::scenario::ScenarioError;
+use kinglet_scenario::ScenarioError;
 use rayon::prelude::*;
 use std::fmt;
 use std::sync::Mutex;

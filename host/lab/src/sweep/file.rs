@@ -1,10 +1,9 @@
 //! Reads a sweep file into a [`Sweep`].
 
 use super::spec::{Base, Field, Sweep, parse};
-use crate::scenario::ScenarioError;
-use crate::scenario::path::FieldPath;
-use crate::scenario::read::{Reader, Source};
-use crate::scenario::renamed::upgrade;
+use kinglet_scenario::read::{Reader, Source};
+use kinglet_scenario::renamed::upgrade;
+use kinglet_scenario::{FieldPath, ScenarioError};
 use std::path::Path;
 use toml::de::{DeTable, DeValue};
 use toml::{Spanned, Table, Value};

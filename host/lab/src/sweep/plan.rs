@@ -4,7 +4,7 @@ use super::record::{Finished, Record};
 use super::spec::Sweep;
 use super::table::Table;
 use crate::run::{self, RunError};
-use crate::scenario::{Scenario, ScenarioError};
+use kinglet_scenario::{Scenario, ScenarioError};
 use serde_json::Value as Json;
 use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;

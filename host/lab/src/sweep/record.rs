@@ -1,8 +1,8 @@
 //! Results of one run: a row for each of its flows.
 
 use crate::run::{self, Options, RunError, RunResult};
-use crate::scenario::Scenario;
 use crate::stats::quantile;
+use kinglet_scenario::Scenario;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};

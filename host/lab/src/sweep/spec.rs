@@ -1,8 +1,7 @@
 //! Definition of a sweep: a scenario, fields with their values, and seeds.
 
-use crate::scenario::path::FieldPath;
-use crate::scenario::renamed::{Change, Upgraded, upgrade, upgrade_table};
-use crate::scenario::{Scenario, ScenarioError};
+use kinglet_scenario::renamed::{Change, Upgraded, upgrade, upgrade_table};
+use kinglet_scenario::{FieldPath, Scenario, ScenarioError};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use toml::de::DeTable;

@@ -1,7 +1,7 @@
 //! The flow of a packet, and the node of an address.
 
-use crate::scenario::{NO_SHORT, NodeId, Role, Scenario, Transport};
 use core::net::Ipv6Addr;
+use kinglet_scenario::{NO_SHORT, NodeId, Role, Scenario, Transport};
 use kinglet_sim::trace::{Head, To};
 use kinglet_wire::ipv6::protocol;
 use serde::{Deserialize, Serialize};

@@ -3,7 +3,7 @@
 
 use kinglet_lab::audit::audit;
 use kinglet_lab::experiment::{self, Effort, Point};
-use kinglet_lab::scenario::{FlowKind, Role, Scenario};
+use kinglet_scenario::{FlowKind, Role, Scenario};
 use rayon::prelude::*;
 
 /// Simulated seconds of a point: enough for some hundred frames, or for the first batch of a sleepy

@@ -14,7 +14,7 @@ use kinglet_lab::apps::udp::UdpSink;
 use kinglet_lab::build::{Ends, Network, app_at, network};
 use kinglet_lab::protocols::Tables;
 use kinglet_lab::run::{Options, RunResult, run};
-use kinglet_lab::scenario::{self, Addressing, Flow, FlowKind, NodeId, Scenario};
+use kinglet_scenario::{self as scenario, Addressing, Flow, FlowKind, NodeId, Scenario};
 use kinglet_sim::Fault;
 use kinglet_sim::rng::{Purpose, Stream, stream};
 

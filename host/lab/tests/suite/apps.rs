@@ -5,7 +5,7 @@ use kinglet_coap::Rto;
 use kinglet_lab::apps::http_client::HttpClient;
 use kinglet_lab::build;
 use kinglet_lab::run::{FlowResult, Options, Readings, run};
-use kinglet_lab::scenario::{Buffer, Carrier, Flow, FlowKind, Mss, NodeId, Scenario, Sensor, Wire};
+use kinglet_scenario::{Buffer, Carrier, Flow, FlowKind, Mss, NodeId, Scenario, Sensor, Wire};
 
 const WIRE: Wire = Wire { reorder_delay_ms: 0, ..Wire::PERFECT };
 
@@ -90,11 +90,8 @@ fn readings_are_lost_when_the_queue_is_full_and_the_connection_is_opened_again()
     let mut scenario = line(1, 3_000.0, 0.0);
     scenario.flows.push(sensor(1, scenario.host(), Carrier::Tcp, 64));
     // Longer than twelve retransmissions.
-    let fault = kinglet_lab::scenario::Fault::Partition {
-        nodes: vec![1],
-        from_s: 200.0,
-        to_s: Some(1_400.0),
-    };
+    let fault =
+        kinglet_scenario::Fault::Partition { nodes: vec![1], from_s: 200.0, to_s: Some(1_400.0) };
     scenario.faults.push(fault);
     let flow = &flows(&scenario)[0];
     let readings = flow.readings.as_ref().expect("a sensor");

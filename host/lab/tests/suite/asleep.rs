@@ -5,7 +5,7 @@ use kinglet::time::{Duration, Instant};
 use kinglet_lab::apps::udp::{UdpSender, UdpSink};
 use kinglet_lab::build::{app_at, network, restart};
 use kinglet_lab::run::{Options, RunResult, run};
-use kinglet_lab::scenario::{
+use kinglet_scenario::{
     Datagrams, Flash, Flow, FlowKind, Fragments, Interferer, NodeId, Overlap, Pace, RadioProfile,
     Scenario, Source, Wake,
 };
@@ -219,7 +219,7 @@ fn crossing_streams_all_arrive() {
 #[test]
 fn a_network_of_sleeping_nodes_finds_its_routes_by_itself() {
     let mut scenario = line(4);
-    scenario.routing = kinglet_lab::scenario::Routing::Rpl;
+    scenario.routing = kinglet_scenario::Routing::Rpl;
     scenario.duration_s = 300.0;
     let mut flow = stream(4, 0, 5_000);
     flow.start_s = 60.0;

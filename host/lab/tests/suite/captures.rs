@@ -3,7 +3,7 @@
 //! records it again: `kinglet sim NAME.toml --pcap NAME.pcap`.
 
 use kinglet_lab::run::{Options, run};
-use kinglet_lab::scenario::Scenario;
+use kinglet_scenario::Scenario;
 use std::path::{Path, PathBuf};
 
 /// Octets before the first record of a capture.

@@ -2,9 +2,8 @@
 
 use kinglet_apps::coap::PORT;
 use kinglet_coap::Rto;
-use kinglet_lab::apps::coap::Method;
 use kinglet_lab::run::{FlowResult, Options, run};
-use kinglet_lab::scenario::{Flow, FlowKind, Scenario, Wire};
+use kinglet_scenario::{Flow, FlowKind, Method, Scenario, Wire};
 
 const WIRE: Wire = Wire { reorder_delay_ms: 0, ..Wire::PERFECT };
 

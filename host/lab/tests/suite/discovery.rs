@@ -6,7 +6,7 @@ use kinglet::wire::ieee802154::Address;
 use kinglet::wire::sixlowpan::Context;
 use kinglet_lab::build::{Network, network};
 use kinglet_lab::run::{Options, run};
-use kinglet_lab::scenario::{Scenario, polling_every};
+use kinglet_scenario::{Scenario, polling_every};
 use kinglet_sim::Fault;
 use std::net::Ipv6Addr;
 

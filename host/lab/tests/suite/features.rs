@@ -2,7 +2,7 @@
 
 use kinglet_lab::features::{Row, START_S, worst};
 use kinglet_lab::run::{Options, run};
-use kinglet_lab::scenario::Scenario;
+use kinglet_scenario::Scenario;
 use rayon::prelude::*;
 
 /// A seed that was not used for tuning.

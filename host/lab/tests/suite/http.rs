@@ -7,7 +7,7 @@ use kinglet::time::{Duration, Instant};
 use kinglet_lab::apps::http_client::{HttpClient, Requests};
 use kinglet_lab::apps::tcp::OnOwn;
 use kinglet_lab::build::Network;
-use kinglet_lab::scenario::Addressing;
+use kinglet_scenario::Addressing;
 use kinglet_sim::rng::{Purpose, stream};
 
 const SERVER: &str = "[[flow]]\nkind = \"http-server\"\nnode = 1\n";

@@ -2,7 +2,7 @@
 //! not at all.
 
 use kinglet_lab::run::{Options, run};
-use kinglet_lab::scenario::Scenario;
+use kinglet_scenario::Scenario;
 
 /// Returns the mean goodput in kb/s, over seeds 11 to 13, of transfers from these nodes of a line
 /// to the border router, at most `hops` away.

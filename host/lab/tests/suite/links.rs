@@ -1,7 +1,7 @@
 //! Links to neighbours that do not respond, or whose clock is inaccurate.
 
 use kinglet_lab::run::{Options, RunResult, run};
-use kinglet_lab::scenario::Scenario;
+use kinglet_scenario::Scenario;
 
 /// Goodput in kb/s of a transfer from the host to one mote from `start_s` on, for 100 seconds plus
 /// `more_s`. If `dead`, two datagrams a second go to another mote, which is off.

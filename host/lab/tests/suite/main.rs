@@ -19,6 +19,7 @@ mod mesh;
 mod mesh_addresses;
 mod peers;
 mod records;
+mod renamed;
 mod restarts;
 mod robustness;
 mod rpl;

@@ -6,7 +6,7 @@ use kinglet::time::{Duration, Instant};
 use kinglet_lab::build::{Network, network};
 use kinglet_lab::protocols::Tables;
 use kinglet_lab::run::{Options, run};
-use kinglet_lab::scenario::{Flow, FlowKind, Role, Routing, Scenario};
+use kinglet_scenario::{Flow, FlowKind, Role, Routing, Scenario};
 use kinglet_sim::Fault as SimFault;
 
 /// Time within which a network forms after it was switched on.

@@ -1,7 +1,7 @@
 //! Addresses and 6LoWPAN contexts that come with the mesh.
 
 use kinglet_lab::run::{Options, RunResult, run};
-use kinglet_lab::scenario::Scenario;
+use kinglet_scenario::Scenario;
 
 /// A line of routers, a leaf that sleeps at its end, and a host. Readings of the leaf and of a
 /// router go to the host, and datagrams of the host to the leaf, from two minutes on.

@@ -1,7 +1,7 @@
 //! Peer stacks on simulated nodes, and Kinglet's TCP against each of them.
 
 use kinglet_lab::run::{Options, RunResult, run};
-use kinglet_lab::scenario::Scenario;
+use kinglet_scenario::Scenario;
 
 const STACKS: [&str; 5] = ["uip", "blip", "gnrc", "freebsd", "linux"];
 

@@ -1,7 +1,7 @@
 //! Records of flows: a value is present if it applies and is known, and a dead flow has its reason.
 
 use kinglet_lab::run::{FlowResult, Options, Reason, RunResult, State, run};
-use kinglet_lab::scenario::{Fault, Flow, FlowKind, NodeId, Scenario};
+use kinglet_scenario::{Fault, Flow, FlowKind, NodeId, Scenario};
 use serde_json::Value;
 use std::path::Path;
 

@@ -6,7 +6,7 @@ mod sleepy;
 
 use kinglet::time::Duration;
 use kinglet_lab::run::{Options, run};
-use kinglet_lab::scenario::{Flow, FlowKind, Scenario, Wire};
+use kinglet_scenario::{Flow, FlowKind, Scenario, Wire};
 use rayon::prelude::*;
 
 /// Spacing of neighbours in metres: within the range of 10 m, while twice the spacing is outside

@@ -6,8 +6,8 @@ use kinglet::time::{Duration, Instant};
 use kinglet_lab::build::{Network, network, payload_of};
 use kinglet_lab::protocols::Tables;
 use kinglet_lab::run::{FlowResult, Options, run};
-use kinglet_lab::scenario::{Buffer, Flow, FlowKind, Role, Rpl, Scenario};
 use kinglet_peers::Stack;
+use kinglet_scenario::{Buffer, Flow, FlowKind, Role, Rpl, Scenario};
 use kinglet_sim::Fault;
 
 /// Time within which all nodes have joined, and the root has routes to them.

@@ -11,7 +11,7 @@ use kinglet::wire::rpl::{ALL_NODES, ControlOption, Dao, Dio, Message, Target, Tr
 use kinglet_lab::apps::udp::UdpSink;
 use kinglet_lab::build::{Ends, Network, app_at, network};
 use kinglet_lab::protocols::Tables;
-use kinglet_lab::scenario::{self, Flow, FlowKind, NodeId, Scenario};
+use kinglet_scenario::{self as scenario, Flow, FlowKind, NodeId, Scenario};
 use kinglet_sim::rng::{Purpose, Stream, stream};
 use std::net::Ipv6Addr;
 

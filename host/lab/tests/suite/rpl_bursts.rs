@@ -2,7 +2,7 @@
 //! after it.
 
 use kinglet_lab::run::{Options, run};
-use kinglet_lab::scenario::Scenario;
+use kinglet_scenario::Scenario;
 
 /// Readings sent, one a second from the far end of the line.
 const SENT: u64 = 1790;

@@ -8,7 +8,7 @@ use kinglet::wire::ieee802154::{Address, Frame};
 use kinglet::wire::ipv6::{HEADER_LEN, Packet, protocol};
 use kinglet::wire::sixlowpan::{Dispatch, ExtensionHeaders, Integrity, MAX_CHAIN, decompress};
 use kinglet_lab::build::{Network, network};
-use kinglet_lab::scenario::{Flow, FlowKind, Rpl, Scenario};
+use kinglet_scenario::{Flow, FlowKind, Rpl, Scenario};
 use kinglet_sim::Fault;
 use kinglet_sim::pcap::Pcap;
 use kinglet_sim::rng::{Purpose, stream};

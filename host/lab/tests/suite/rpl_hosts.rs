@@ -6,7 +6,7 @@ use kinglet::time::{Duration, Instant};
 use kinglet_lab::build::{Network, network};
 use kinglet_lab::protocols::Tables;
 use kinglet_lab::run::{Options, run};
-use kinglet_lab::scenario::Scenario;
+use kinglet_scenario::Scenario;
 use kinglet_sim::Fault;
 
 /// A border router with a host behind it, two routers in a row, two more side by side at the end,

@@ -2,7 +2,7 @@
 
 use kinglet::time::{Duration, Instant};
 use kinglet_lab::build::{Network, network};
-use kinglet_lab::scenario::Scenario;
+use kinglet_scenario::Scenario;
 use kinglet_sim::Fault;
 
 /// A parent that returns is found within so many seconds, of which the leaf polls once.

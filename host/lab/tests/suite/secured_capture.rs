@@ -3,7 +3,7 @@
 
 use kinglet_lab::capture::write_profile;
 use kinglet_lab::run::{Options, run};
-use kinglet_lab::scenario::{Prefix, Scenario};
+use kinglet_scenario::{Prefix, Scenario};
 use std::path::Path;
 use std::process::Command;
 

@@ -5,9 +5,8 @@ use kinglet::tcp::{ConnectionConfig, ConnectionError, ListenConfig};
 use kinglet::time::{Duration, Instant};
 use kinglet_apps::{is_intact, pattern};
 use kinglet_lab::apps::bulk::{BulkSender, BulkSink};
-use kinglet_lab::apps::services::PORTS;
 use kinglet_lab::apps::tcp::OnOwn;
-use kinglet_lab::scenario::Addressing;
+use kinglet_scenario::{Addressing, SERVICE_PORTS};
 
 const SERVICES: &str = "[[flow]]\nkind = \"services\"\nnode = 1\n";
 
@@ -16,7 +15,7 @@ fn an_echo_gives_back_what_a_sink_takes_and_a_source_gives_without_being_asked()
     let mut network = hop(SERVICES);
     network.run_until(Instant::from_secs(1));
     let stream: Vec<u8> = (0..5_000).map(pattern).collect();
-    let [echo, sink, source] = PORTS
+    let [echo, sink, source] = SERVICE_PORTS
         .map(|(port, _)| Client::new(port, &stream, true))
         .map(|client| add(&mut network, 0, client));
     network.run_until(Instant::from_secs(20));

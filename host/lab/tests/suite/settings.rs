@@ -5,7 +5,8 @@ use kinglet::net::{self, QueueDiscipline, Red};
 use kinglet::time::Duration;
 use kinglet::{Discovery as _, mac};
 use kinglet_lab::build::network;
-use kinglet_lab::scenario::Scenario;
+use kinglet_scenario::Scenario;
+use std::path::Path;
 
 /// Every key of a scenario that configures a MAC or a network layer, with a value that is not the
 /// default.
@@ -118,5 +119,21 @@ fn discovery_is_there_if_the_scenario_says_so() {
         let scenario = Scenario::from_toml("discovery.toml", &text).unwrap();
         let (network, _) = network(&scenario, 1);
         assert_eq!(network.device(0).node().net().discovery().is_on(), on);
+    }
+}
+
+#[test]
+fn every_scenario_that_comes_along_can_be_read_and_simulated() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("scenarios");
+    let files = std::fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("a file"));
+    let files: Vec<_> = files.map(|file| file.path()).collect();
+    assert!(files.iter().any(|path| path.ends_with("office-asleep.toml")), "{files:?}");
+    for path in files {
+        let scenario = Scenario::from_file(&path).unwrap_or_else(|e| panic!("{e}"));
+        assert!(
+            kinglet_lab::run::check(&scenario).is_ok() && !scenario.flows.is_empty(),
+            "{path:?}"
+        );
+        assert_eq!(scenario.warnings(), [""; 0], "{path:?}");
     }
 }

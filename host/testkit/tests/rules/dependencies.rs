@@ -3,6 +3,8 @@
 use super::{File, Repository, Violation};
 use toml::{Table, Value};
 
+/// The scenario language.
+const SCENARIO: &str = "kinglet-scenario";
 /// The layers below all others.
 const BASE: [&str; 5] =
     ["kinglet-mem", "kinglet-octets", "kinglet-random", "kinglet-time", "kinglet-wire"];
@@ -76,21 +78,22 @@ fn allowed(name: &str) -> Option<Vec<&'static str>> {
         "kinglet-peers" => vec!["kinglet-time", "kinglet-wire"],
         // A protocol that is independent of the stack.
         "kinglet-pip" => vec![RADIO, "kinglet-time", "kinglet-sim"],
-        "kinglet-lab" => [below_lab(), vec!["kinglet-peers", "kinglet-pip"]].concat(),
+        SCENARIO => [below_lab(), vec!["kinglet-peers"]].concat(),
+        "kinglet-lab" => [below_lab(), vec!["kinglet-peers", "kinglet-pip", SCENARIO]].concat(),
         "kinglet-gateway" => {
             let own = ["kinglet-spinel", "kinglet-zep", IDENTITY];
-            [below_lab().as_slice(), &["kinglet-lab", "kinglet-peers"], &own].concat()
+            [below_lab().as_slice(), &["kinglet-lab", "kinglet-peers", SCENARIO], &own].concat()
         }
         "kinglet-zep" => [below_lab(), vec!["kinglet-spinel", IDENTITY]].concat(),
         // A driver as well, for hosts; its tests use the kit with a model of the coprocessor.
         "kinglet-spinel" => {
             vec![KIT, CHIPS, RADIO, "kinglet-time", "kinglet-wire", "kinglet", "kinglet-apps"]
         }
-        "kinglet-python" => vec!["kinglet-lab"],
+        "kinglet-python" => vec!["kinglet-lab", SCENARIO],
         "kinglet-cli" => {
             // Its tests have sticks, and read pages.
             let tests = ["kinglet-spinel", CHIPS, IDENTITY];
-            let own = ["kinglet-lab", "kinglet-gateway", "kinglet-zep"];
+            let own = ["kinglet-lab", SCENARIO, "kinglet-gateway", "kinglet-zep"];
             [below_lab().as_slice(), &own, &tests].concat()
         }
         "xtask" => vec![],
@@ -242,7 +245,9 @@ mod tests {
             ["kinglet-mem", "kinglet-tcp", "kinglet-coap", "kinglet-mac", "kinglet", "kinglet-apps"]
         {
             let below = allowed(name).expect("on the map");
-            for host in ["kinglet-sim", "kinglet-lab", "kinglet-gateway", "kinglet-cli", TESTKIT] {
+            for host in
+                ["kinglet-sim", SCENARIO, "kinglet-lab", "kinglet-gateway", "kinglet-cli", TESTKIT]
+            {
                 assert!(!below.contains(&host), "{name} may see {host}");
             }
         }

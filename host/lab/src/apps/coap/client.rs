@@ -8,17 +8,9 @@ use kinglet::{Each, Node, Profile};
 use kinglet_apps::coap::{Asker, Client, Failure, Peer, Request};
 use kinglet_apps::{App, fill, is_intact};
 use kinglet_coap::{CoapConfig, Stats};
+use kinglet_scenario::Method;
 use kinglet_sim::rng::Stream;
 use sha2::{Digest, Sha256};
-
-/// Operation on the server's resources.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Method {
-    /// `GET /bytes/N`
-    Get,
-    /// `PUT /upload`
-    Put,
-}
 
 /// Parameters of the requests.
 #[derive(Clone, Copy, Debug)]

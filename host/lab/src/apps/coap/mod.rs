@@ -2,7 +2,7 @@
 
 mod client;
 
-pub use client::{CoapClient, Exchange, Method, Requests};
+pub use client::{CoapClient, Exchange, Requests};
 
 use super::site::MoteSite;
 use kinglet_apps::coap::{Observer, Plan, Server, Socket};

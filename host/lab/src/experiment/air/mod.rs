@@ -8,14 +8,14 @@ mod polls;
 use super::{Effort, Experiment, ExperimentResult, Metric, Point, Rows};
 use crate::audit::{Audit, audit};
 use crate::chart::{Figure, curves, overlay};
-use crate::radio::profile_of;
-use crate::scenario::{
-    Flow, FlowKind, Link, NodeId, NodePlace, Overlap, Propagation, RadioProfile, Role, SECURITY,
-    Scenario,
-};
 use kinglet::Polling;
 use kinglet::mac::MacConfig;
 use kinglet::time::Duration;
+use kinglet_scenario::simulated::profile_of;
+use kinglet_scenario::{
+    Flow, FlowKind, Link, NodeId, NodePlace, Overlap, Propagation, RadioProfile, Role, SECURITY,
+    Scenario,
+};
 use kinglet_sim::profile::RadioProfile as SimRadio;
 use rayon::prelude::*;
 

@@ -4,7 +4,7 @@ use super::drawn::When;
 use super::{Drawn, FULL, OfFrame};
 use crate::build::payload_of;
 use crate::run::{NodeResult, RunResult, Sample, StrobeResult};
-use crate::scenario::Scenario;
+use kinglet_scenario::Scenario;
 
 /// Metric of a path whose nodes sleep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

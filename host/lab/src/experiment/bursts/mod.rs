@@ -26,11 +26,11 @@ pub(super) use timeline::EXPERIMENT as TIMELINE;
 pub(super) use timing::EXPERIMENT as TIMING;
 
 use super::{Metric, Point};
-use crate::scenario::{
+use kinglet::time::Duration;
+use kinglet_scenario::{
     Flash, Fragments, HostCost, Interferer, NodeId, Overlap, RadioProfile, Scenario, Source, Wake,
     motes,
 };
-use kinglet::time::Duration;
 
 /// Distance between neighbours in metres: one step is within the disc, two steps are not.
 const SPACING_M: f64 = 8.0;

@@ -3,8 +3,8 @@
 use super::{OfBursts, as_paper, point, tmotes};
 use crate::chart::{Figure, Lines, Series, Style};
 use crate::experiment::{Effort, Experiment, ExperimentResult, Metric, Point, Rows};
-use crate::scenario::{Buffer, Flash, Flow, HostTcp, Mss, Scenario, Source, Tcp, Wire};
 use kinglet_peers::Stack;
+use kinglet_scenario::{Buffer, Flash, Flow, HostTcp, Mss, Scenario, Source, Tcp, Wire};
 
 pub(in crate::experiment) const EXPERIMENT: Experiment = Experiment {
     id: "bf-timeline",

@@ -5,13 +5,13 @@ use crate::chart::{Bars, Figure, Timeline};
 use crate::cpu::host_cost_of;
 use crate::experiment::{Effort, Experiment, ExperimentResult, Metric, Point, Rows};
 use crate::layout::{FRAG1, FRAGN, IPV6, TCP, mac_header};
-use crate::radio::profile_of;
-use crate::scenario::{Datagrams, File, Flash, Flow, FlowKind, Pace, Scenario, Wake};
 use kinglet::flash::{Command, Driver};
 use kinglet::store::Record;
 use kinglet::time::{Duration, Instant};
 use kinglet_pip::raw;
 use kinglet_radio::{ACK_PSDU, MAX_PSDU, SIFS, TURNAROUND, air_time};
+use kinglet_scenario::simulated::profile_of;
+use kinglet_scenario::{Datagrams, File, Flash, Flow, FlowKind, Pace, Scenario, Wake};
 use kinglet_sim::flash::{FlashPart, M25P80};
 
 pub(in crate::experiment) const EXPERIMENT: Experiment = Experiment {
@@ -277,7 +277,7 @@ fn raw_link(rows: &mut Rows, radio: &str, x: f64, scenario: &Scenario) {
 
 /// Share of TCP/IP headers in a frame, and fragments per segment (4).
 fn headers(rows: &mut Rows) {
-    let room = (MAX_PSDU - mac_header(crate::scenario::LinkAddresses::Short)) as f64;
+    let room = (MAX_PSDU - mac_header(kinglet_scenario::LinkAddresses::Short)) as f64;
     let share = 100.0 * (IPV6 + TCP) as f64 / room;
     rows.compute("headers", "headers", 0.0, ("of_a_frame", "%"), share).paper = Some(50.0);
     // Fragments are multiples of eight octets of the uncompressed packet.

@@ -2,7 +2,7 @@
 
 use crate::experiment::intervals::jain;
 use crate::run::{Activity, ActivityKind, FlowResult, NodeResult, RunResult};
-use crate::scenario::Scenario;
+use kinglet_scenario::Scenario;
 
 /// Metric of consecutive transfers. Goodput and round-trip times are those of completed transfers,
 /// as in the paper (II-C).

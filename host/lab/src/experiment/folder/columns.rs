@@ -2,8 +2,8 @@
 
 use super::super::timeout_cause::TimeoutCause;
 use super::super::{Metric, OfBursts, OfPairs, OfTree};
-use crate::scenario::Carrier;
 use kinglet_coap::Rto;
+use kinglet_scenario::Carrier;
 use kinglet_sim::ledger::Cause;
 
 /// A column: a metric, the name of it in `experiment.toml`, and its meaning.

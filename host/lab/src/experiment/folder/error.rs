@@ -1,7 +1,7 @@
 //! Errors of `experiment.toml`, with their position.
 
-use crate::scenario::read::Source;
-use crate::scenario::{ScenarioError, nearest};
+use kinglet_scenario::read::Source;
+use kinglet_scenario::{ScenarioError, nearest};
 use std::ops::Range;
 use toml::Spanned;
 

@@ -9,7 +9,7 @@ use super::error::{Place, hint};
 use super::language::{environment, invalid};
 use super::point::{Planned, Values};
 use crate::row::Row;
-use crate::scenario::ScenarioError;
+use kinglet_scenario::ScenarioError;
 use minijinja::value::Kwargs;
 use minijinja::{Environment, Error, Value};
 use std::collections::{BTreeMap, BTreeSet};

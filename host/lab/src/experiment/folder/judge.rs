@@ -9,7 +9,7 @@ use super::points::Points;
 use super::results::number;
 use crate::experiment::Model;
 use crate::row::Row;
-use crate::scenario::ScenarioError;
+use kinglet_scenario::ScenarioError;
 use std::collections::BTreeMap;
 use toml::Spanned;
 

@@ -5,8 +5,8 @@ use super::error::hint;
 use crate::experiment::Model;
 use crate::layout::{Format, bound, one_hop_bound};
 use crate::radio;
-use crate::scenario::{MAC, RadioProfile, tcplp};
 use crate::stats::rank_correlation;
+use kinglet_scenario::{MAC, RadioProfile, tcplp};
 use minijinja::{Environment, Error, ErrorKind, UndefinedBehavior};
 
 /// The language.

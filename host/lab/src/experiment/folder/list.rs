@@ -3,7 +3,7 @@
 use super::super::{Effort, Experiment, ExperimentResult, Point, Rows};
 use super::{Definition, Folder};
 use crate::chart::Figure;
-use crate::scenario::ScenarioError;
+use kinglet_scenario::ScenarioError;
 use std::sync::LazyLock;
 
 /// The definition of an experiment, or the reason why it has none.

@@ -25,12 +25,12 @@ pub(crate) use point::Planned;
 
 use super::{Effort, ExperimentResult, Point, Rows};
 use crate::chart::Figure;
-use crate::scenario::read::Source;
-use crate::scenario::{Scenario, ScenarioError};
 use crate::sweep::Base;
 use error::Place;
 use file::File;
 use formula::Known;
+use kinglet_scenario::read::Source;
+use kinglet_scenario::{Scenario, ScenarioError};
 use points::{Field, Points, merge};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};

@@ -11,7 +11,7 @@ use crate::chart::{Bars, Cwnd, Figure, Lines, Series, Style, Timeline, curves, o
 use crate::experiment::DEFAULTS;
 use crate::row::Row;
 use crate::run::RunResult;
-use crate::scenario::ScenarioError;
+use kinglet_scenario::ScenarioError;
 use std::collections::BTreeSet;
 use toml::Spanned;
 

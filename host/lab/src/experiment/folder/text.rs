@@ -1,6 +1,6 @@
 //! Text of an experiment, from its `README.md`.
 
-use crate::scenario::ScenarioError;
+use kinglet_scenario::ScenarioError;
 use std::path::Path;
 
 /// The parts that the program shows.

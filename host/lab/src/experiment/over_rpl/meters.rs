@@ -7,10 +7,10 @@ use crate::chart::Figure;
 use crate::experiment::{Effort, Experiment, ExperimentResult, Metric, OfTree, Point, Rows};
 use crate::flows;
 use crate::memory::peak_mib;
-use crate::scenario::{NodeId, Routing, Rpl, Scenario};
 use crate::tree;
 use kinglet::rpl::Mode;
 use kinglet::time::{Duration, Instant};
+use kinglet_scenario::{NodeId, Routing, Rpl, Scenario};
 use rayon::prelude::*;
 
 pub(in crate::experiment) const EXPERIMENT: Experiment = Experiment {

@@ -2,8 +2,8 @@
 
 use crate::experiment::intervals::jain;
 use crate::run::{FlowResult, NodeResult, RunResult};
-use crate::scenario::{NodeId, Role, Scenario};
 use crate::stats::{quantile, rank_correlation};
+use kinglet_scenario::{NodeId, Role, Scenario};
 
 /// Metric of a network with a tree. Its flows carry readings or datagrams between nodes and the
 /// host.
@@ -258,7 +258,7 @@ fn deviation(values: &[f64]) -> Option<f64> {
 mod tests {
     use super::*;
     use crate::run::{Readings, RplResult};
-    use crate::scenario::Building;
+    use kinglet_scenario::Building;
 
     /// Four flows from nodes one to four hops away, of 60, 30, 30 and 0 packets in a minute.
     fn run() -> RunResult {

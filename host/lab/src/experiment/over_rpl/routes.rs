@@ -2,8 +2,8 @@
 
 use crate::build::Network;
 use crate::protocols::Tables;
-use crate::scenario::{NodeId, Scenario};
 use kinglet::rpl::{Mode, NextHop, Rpl};
+use kinglet_scenario::{NodeId, Scenario};
 use std::net::Ipv6Addr;
 
 /// Maximum hops of a source route.

@@ -4,8 +4,8 @@ use kinglet::wire::ieee802154::{Address, FrameType, Repr, Version};
 use kinglet::wire::ipv6::{HEADER_LEN, Header};
 use kinglet::wire::sixlowpan::DISPATCH_IPV6;
 use kinglet_lab::build::Network;
-use kinglet_lab::scenario::{Addressing, NodeId};
 use kinglet_radio::Event;
+use kinglet_scenario::{Addressing, NodeId};
 use std::net::Ipv6Addr;
 
 /// The link-local address of the device with this short address.

@@ -7,7 +7,7 @@ use kinglet::{Node, Profile};
 use kinglet_apps::App;
 use kinglet_lab::build::{Network, network};
 use kinglet_lab::profile::LabProfile;
-use kinglet_lab::scenario::{Addressing, Scenario};
+use kinglet_scenario::{Addressing, Scenario};
 use kinglet_sim::Hosted;
 
 /// Sends octets to a port of node 1, and reads.

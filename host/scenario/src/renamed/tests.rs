@@ -1,14 +1,13 @@
 use super::*;
-use crate::scenario::Scenario;
-use crate::sweep::{Base, Plan, Sweep};
-use toml::Value;
+use crate::Scenario;
 
 /// Files that name old keys on purpose.
-const KNOWN: [&str; 5] = [
+const KNOWN: [&str; 6] = [
     "docs/renamed.md",
     "host/cli/tests/upgrade.rs",
-    "host/lab/src/scenario/renamed.rs",
-    "host/lab/src/scenario/renamed/tests.rs",
+    "host/lab/tests/suite/renamed.rs",
+    "host/scenario/src/renamed.rs",
+    "host/scenario/src/renamed/tests.rs",
     "host/python/tests/test_run.py",
 ];
 
@@ -120,66 +119,6 @@ fn comments_and_layout_stay() {
 }
 
 #[test]
-fn names_in_sweeps_are_upgraded_wherever_they_are() {
-    let old = "seeds = [1]\n[fields]\ntcp.window_by_distance = [true, false]\n\
-               \"tcp.rto\" = [\"rfc6298\", \"distance\"]\n\
-               \"flow.0.hangs_up\" = [true]\n\
-               wake = [{ rests = true, border_sleeps = true }, { rate_hz = 2, rests = false }]\n\
-               pairs.every_s = [30]\n\
-               [scenario.topology.line]\nhops = 2\n[scenario.radio]\nprofile = \"nrf52840\"\n\
-               [scenario.tcp]\nlinux_tiny_pieces = true\n\
-               [[scenario.flow]]\nkind = \"anemometer\"\nfrom = 2\nto = 0\n";
-    let new = "seeds = [1]\n[fields]\ntcp.window_by_hops = [true, false]\n\
-               \"tcp.rto\" = [\"rfc6298\", \"linux\"]\n\
-               \"flow.0.connection_per_batch\" = [true]\n\
-               wake = [{ sleep_in_gaps = true, border_duty_cycled = true }, { rate_hz = 2, \
-               sleep_in_gaps = false }]\n\
-               pairs.interval_s = [30]\n\
-               [scenario.topology.line]\nhops = 2\n[scenario.radio]\nprofile = \"nrf52840\"\n\
-               [scenario.tcp]\nlinux_tiny_segments = true\n\
-               [[scenario.flow]]\nkind = \"anemometer\"\nfrom = 2\nto = 0\n";
-    let upgraded = upgrade(Path::new(FILE), old).expect("old names");
-    assert_eq!((upgraded.text.as_str(), upgraded.changes.len()), (new, 8));
-    let [old, new] = [old, new].map(|text| text.replace("pairs.every_s = [30]\n", ""));
-    let new = new.replace("pairs.interval_s = [30]\n", "");
-    let [old, new] =
-        [old, new].map(|text| Sweep::from_toml(FILE.as_ref(), &text).expect("a sweep"));
-    assert_eq!((old.renamed().count(), new.renamed().count()), (7, 0));
-    assert_eq!(old.fields(), new.fields());
-    let keys = |sweep| {
-        let plan = Plan::new(sweep).expect("a plan");
-        plan.runs().iter().map(|run| run.key.clone()).collect::<Vec<_>>()
-    };
-    assert_eq!(keys(old), keys(new));
-}
-
-#[test]
-fn both_names_of_a_field_are_refused() {
-    let text = "[fields]\ntcp.window_by_hops = [true]\n\"tcp.window_by_distance\" = [false]\n\
-                [scenario]\n";
-    let error = Sweep::from_toml(FILE.as_ref(), text).expect_err("both");
-    assert_eq!((error.position, error.field.as_str()), (Some((3, 1)), "tcp.window_by_distance"));
-    let text = "[fields]\nnet = [{ aodv_doubts = true }, { aodv_link_probes = true }]\n";
-    assert_eq!(upgrade(Path::new(FILE), text).expect("two values").changes.len(), 1);
-}
-
-#[test]
-fn tables_and_fields_from_code_are_upgraded() {
-    let table: Table = with("tcp", "rto = \"distance\"").parse().expect("TOML");
-    let base = Base::from_table(FILE.as_ref(), table).expect("one name");
-    let [change] = base.renamed() else { panic!("one old name") };
-    assert_eq!(
-        change.to_string(),
-        "old.toml: `tcp.rto = \"distance\"` is an old name of \
-                                    `tcp.rto = \"linux\"`"
-    );
-    let fields = vec![("tcp.window_by_distance".to_owned(), vec![Value::Boolean(true)])];
-    let sweep = Sweep::new(base, fields, None).expect("a sweep");
-    assert_eq!((sweep.fields(), sweep.renamed().count()), (vec!["tcp.window_by_hops".into()], 2));
-    assert!(sweep.scenario(0).expect("a scenario").tcp.connection.window_by_hops);
-}
-
-#[test]
 fn an_error_in_a_line_with_an_old_name_says_so() {
     let error = Scenario::from_toml(FILE, &with("tcp", "window_by_distance = 3")).expect_err("3");
     assert_eq!(
@@ -192,7 +131,9 @@ fn an_error_in_a_line_with_an_old_name_says_so() {
 #[test]
 fn a_file_of_another_kind_is_told_by_the_names_at_its_top() {
     let check = |text| check_kind(Path::new("a.toml"), text).map_err(|error| error.to_string());
-    for text in [include_str!("../../../scenarios/annotated.toml"), "seeds = [1]\nfields = {}\n"] {
+    for text in
+        [include_str!("../../../lab/scenarios/annotated.toml"), "seeds = [1]\nfields = {}\n"]
+    {
         check(text).expect("a scenario or a sweep");
     }
     let error = check("[package]\nname = \"a\"\n").expect_err("a manifest");
@@ -256,8 +197,8 @@ fn no_file_of_the_repository_has_an_old_name() {
 }
 
 #[test]
-fn the_document_has_every_renamed_key_and_field() {
-    let text = include_str!("../../../../../docs/renamed.md");
+fn the_document_has_every_renamed_key() {
+    let text = include_str!("../../../../docs/renamed.md");
     for Rename { section, value_of, old, new } in RENAMES {
         let section = if *section == "flow" { "[[flow]]" } else { &format!("[{section}]") };
         let named = |name: &str| match value_of {
@@ -265,11 +206,6 @@ fn the_document_has_every_renamed_key_and_field() {
             None => name.to_owned(),
         };
         let row = format!("| `{section}` | `{}` | `{}` |", named(old), named(new));
-        assert!(text.contains(&row), "{row}");
-    }
-    for (old, new) in crate::run::renamed::FIELDS {
-        let last = |path: &'static str| path.rsplit('.').next().unwrap_or(path);
-        let row = format!(" | `{}` | `{}` |", last(old), last(new));
         assert!(text.contains(&row), "{row}");
     }
 }

@@ -1,13 +1,13 @@
 //! Keys of sleepy and duty-cycled nodes.
 
-use crate::scenario::presets::{base_of, csl_every, polling_every};
-use crate::scenario::table::{Bound, Key, Value, flag, millis, whole};
-use crate::scenario::{Scenario, Wake};
+use crate::presets::{base_of, csl_every, polling_every};
+use crate::table::{Bound, Key, Value, flag, millis, whole};
+use crate::{Scenario, Wake};
 use kinglet::Polling;
-use kinglet_time::Duration;
+use kinglet::time::Duration;
 
 /// `[leaf]`.
-pub(in super::super) const LEAF: &[Key<Scenario>] = &[
+pub(crate) const LEAF: &[Key<Scenario>] = &[
     Key::<Scenario>::new(
         "sleep_interval_s",
         Value::Time {
@@ -108,7 +108,7 @@ pub(in super::super) const LEAF: &[Key<Scenario>] = &[
 ];
 
 /// `[wake]`.
-pub(in super::super) const WAKE: &[Key<Wake>] = &[
+pub(crate) const WAKE: &[Key<Wake>] = &[
     Key::<Wake>::new(
         "rate_hz",
         Value::Time {

@@ -76,7 +76,7 @@ impl Scenario {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scenario::{Flow, Route};
+    use crate::{Flow, Route};
 
     /// Hops of a node's path.
     fn hops(scenario: &Scenario, from: NodeId, to: NodeId) -> usize {

@@ -1,7 +1,6 @@
 //! Default settings of nodes, and settings of TCPlp's nodes.
 
 use super::{Buffer, Mss};
-use crate::control::Control;
 use kinglet::mac;
 use kinglet::net;
 use kinglet::tcp::ConnectionConfig;
@@ -36,6 +35,20 @@ pub const NET: net::NetConfig =
 pub const fn csl_every(period_ms: u32) -> mac::Csl {
     let period = Duration::from_millis(period_ms as u64);
     mac::Csl { period, drift_ppm: 40, sync_interval: Duration::from_secs(50) }
+}
+
+/// Congestion controller of a connection.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Control {
+    /// New Reno (RFC 5681).
+    #[default]
+    NewReno,
+    /// CUBIC (RFC 9438).
+    Cubic,
+    /// Westwood+.
+    Westwood,
+    /// Based on rate samples.
+    Rate,
 }
 
 /// Transport settings: those of the stack, and sizes that depend on the link.
@@ -124,7 +137,7 @@ pub mod tcplp {
 /// | Tmote Sky, TelosB | bursts, TCP over RPL, design criteria | [`TMOTE`](motes::TMOTE) |
 /// | Hamilton | TCPlp | counted instructions, [`HostCost::Measured`](super::HostCost) |
 pub mod motes {
-    use crate::scenario::HostCost;
+    use crate::HostCost;
 
     /// Computation of a Tmote Sky or TelosB for each frame. With burst forwarding
     /// the gap between two frames is 3.0 ms (5.1); copying a frame takes 1.2 ms of it, and the

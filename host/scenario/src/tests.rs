@@ -1,7 +1,6 @@
 use super::*;
-use crate::backoff::EitherBackoff;
-use crate::build;
-use crate::control::Control;
+use crate::Control;
+use crate::EitherBackoff;
 use kinglet::tcp::{ConnectionConfig, Rto};
 use kinglet::time::Duration;
 use kinglet_sim::profile::{AT86RF233, CcaMode};
@@ -137,7 +136,7 @@ fn exclusive_keys_are_refused_together() {
 
 #[test]
 fn the_annotated_example_parses_and_says_what_the_defaults_are() {
-    let text = include_str!("../../scenarios/annotated.toml");
+    let text = include_str!("../../lab/scenarios/annotated.toml");
     let scenario = Scenario::from_toml("annotated.toml", text).expect("the example is valid");
     let default = Scenario::default();
     assert_eq!(scenario.radio, default.radio);
@@ -216,7 +215,7 @@ fn receivers_listen_on_the_ports_that_they_are_given_or_that_their_places_say() 
 
 #[test]
 fn every_toml_block_of_the_reference_parses() {
-    let reference = include_str!("../../SCENARIO.md");
+    let reference = include_str!("../../lab/SCENARIO.md");
     let blocks: Vec<&str> = reference
         .split("```toml\n")
         .skip(1)
@@ -235,7 +234,7 @@ fn every_toml_block_of_the_reference_parses() {
 
 #[test]
 fn the_reference_has_the_tables_of_keys_that_files_are_read_by() {
-    let text = include_str!("../../SCENARIO.md");
+    let text = include_str!("../../lab/SCENARIO.md");
     let tables = reference();
     let lacks = |table: &str| !text.contains(&format!("\n\n{table}\n"));
     let missing: Vec<_> = tables.iter().filter(|(_, table)| lacks(table)).collect();
@@ -339,7 +338,7 @@ fn nodes_that_no_link_connects_well_enough_are_named() {
 fn the_channel_is_assessed_as_the_scenario_says() {
     let of = |keys: &str| {
         let text = format!("{LINE}[radio]\n{keys}\n");
-        build::radio_of(&Scenario::from_toml("r.toml", &text).expect("valid")).cca
+        simulated::radio_of(&Scenario::from_toml("r.toml", &text).expect("valid")).cca
     };
     assert_eq!(of("cca = \"energy\""), AT86RF233.cca);
     assert_eq!(of("").mode, CcaMode::Either);
@@ -483,7 +482,7 @@ fn neighbour_traffic_goes_from_every_node_to_one_that_it_receives() {
 
 #[test]
 fn any_text_gives_a_scenario_or_an_error_but_no_panic() {
-    let text = include_str!("../../scenarios/annotated.toml");
+    let text = include_str!("../../lab/scenarios/annotated.toml");
     for end in (0..text.len()).filter(|i| text.is_char_boundary(*i)) {
         let _ = Scenario::from_toml("cut", &text[..end]);
         let cut_out = format!("{}{}", &text[..end], text.get(end + 1..).unwrap_or(""));
@@ -503,19 +502,6 @@ fn a_leaf_samples_the_channel_if_its_radio_can() {
     let other = text.replace("nrf52840", "at86rf233");
     let error = Scenario::from_toml("samples", &other).expect_err("it cannot").to_string();
     assert!(error.contains("csl_period_ms") && error.contains("nrf52840"), "{error}");
-}
-
-#[test]
-fn every_scenario_that_comes_along_can_be_read_and_simulated() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("scenarios");
-    let files = std::fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("a file"));
-    let files: Vec<_> = files.map(|file| file.path()).collect();
-    assert!(files.iter().any(|path| path.ends_with("office-asleep.toml")), "{files:?}");
-    for path in files {
-        let scenario = Scenario::from_file(&path).unwrap_or_else(|e| panic!("{e}"));
-        assert!(crate::run::check(&scenario).is_ok() && !scenario.flows.is_empty(), "{path:?}");
-        assert_eq!(scenario.warnings(), [""; 0], "{path:?}");
-    }
 }
 
 #[test]

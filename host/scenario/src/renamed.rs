@@ -145,7 +145,7 @@ pub struct Upgraded {
 
 impl Upgraded {
     /// Adds the old name to an error about a key that was renamed.
-    pub(crate) fn explain(&self, error: ScenarioError) -> ScenarioError {
+    pub fn explain(&self, error: ScenarioError) -> ScenarioError {
         let line = error.position.map(|(line, _)| line);
         let here = |change: &&Change| change.line == line && is_about(&error, &change.new);
         match self.changes.iter().find(here) {
@@ -246,7 +246,7 @@ fn found(source: Source<'_>, document: &DeTable<'_>) -> Result<Vec<Found>> {
 ///
 /// # Errors
 /// Both names of a key.
-pub(crate) fn upgrade_table(file: &Path, table: Table) -> Result<(Table, Vec<Change>)> {
+pub fn upgrade_table(file: &Path, table: Table) -> Result<(Table, Vec<Change>)> {
     let nowhere = |field: &str, message| ScenarioError::nowhere(file, field, message);
     let text = toml::to_string(&table).map_err(|error| nowhere("", error.to_string()))?;
     let Upgraded { text, mut changes } =

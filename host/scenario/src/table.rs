@@ -266,7 +266,7 @@ fn quoted(names: &[&str]) -> String {
 /// A boolean at this path of the target.
 macro_rules! flag {
     ($($at:ident).+) => {
-        $crate::scenario::table::Value::Flag {
+        $crate::table::Value::Flag {
             get: |t| t.$($at).+,
             set: |t, flag| t.$($at).+ = flag,
         }
@@ -276,9 +276,9 @@ macro_rules! flag {
 /// A whole number of this type and range at this path of the target.
 macro_rules! whole {
     ($range:expr, $($at:ident).+ : $type:ty $(, $bound:expr)?) => {
-        $crate::scenario::table::Value::Whole {
+        $crate::table::Value::Whole {
             range: $range,
-            bound: $crate::scenario::table::bound!($($bound)?),
+            bound: $crate::table::bound!($($bound)?),
             get: |t| Some(t.$($at).+.into()),
             set: |t, number| t.$($at).+ = number as $type,
         }
@@ -288,9 +288,9 @@ macro_rules! whole {
 /// Any number of this range at this path of the target.
 macro_rules! number {
     ($range:expr, $($at:ident).+) => {
-        $crate::scenario::table::Value::Number {
+        $crate::table::Value::Number {
             range: $range,
-            bound: $crate::scenario::table::Bound::No,
+            bound: $crate::table::Bound::No,
             get: |t| Some(t.$($at).+),
             set: |t, number| t.$($at).+ = number,
         }
@@ -300,7 +300,7 @@ macro_rules! number {
 /// Whole milliseconds at this path of the target.
 macro_rules! millis {
     ($range:expr, $($at:ident).+) => {
-        $crate::scenario::table::Value::Time {
+        $crate::table::Value::Time {
             range: $range,
             per_second: 1e3,
             whole: true,
@@ -313,7 +313,7 @@ macro_rules! millis {
 /// One of these words at this path of the target.
 macro_rules! choice {
     ($($at:ident).+ ; $($name:literal => $value:expr),+ $(,)?) => {
-        $crate::scenario::table::Value::Choice {
+        $crate::table::Value::Choice {
             names: &[$($name),+],
             get: |t| [$($value),+].iter().position(|value| *value == t.$($at).+),
             set: |t, place| {
@@ -328,7 +328,7 @@ macro_rules! choice {
 /// The bound if there is one.
 macro_rules! bound {
     () => {
-        $crate::scenario::table::Bound::No
+        $crate::table::Bound::No
     };
     ($bound:expr) => {
         $bound

@@ -8,33 +8,33 @@ use toml::{Table, Value};
 /// Keys from the top of a scenario down, and indices for the entries of `[[…]]`, counted from 0:
 /// `tcp.ack_every`, `flow.0.bytes`, `topology.line.hops`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct FieldPath(Vec<String>);
+pub struct FieldPath(Vec<String>);
 
 impl FieldPath {
     /// Parses `tcp.ack_every`, or `flow[0].bytes` as in messages about scenarios.
-    pub(crate) fn parse(text: &str) -> Self {
+    pub fn parse(text: &str) -> Self {
         let text = text.replace('[', ".").replace(']', "");
         FieldPath(text.split('.').map(|part| part.trim().to_owned()).collect())
     }
 
     /// This path with `key` appended.
-    pub(crate) fn join(&self, key: &str) -> Self {
+    pub fn join(&self, key: &str) -> Self {
         let more = FieldPath::parse(key).0;
         FieldPath(self.0.iter().cloned().chain(more).collect())
     }
 
     /// Path of a whole document.
-    pub(crate) const fn whole() -> Self {
+    pub const fn whole() -> Self {
         FieldPath(Vec::new())
     }
 
     /// Its keys and indices.
-    pub(crate) fn parts(&self) -> &[String] {
+    pub fn parts(&self) -> &[String] {
         &self.0
     }
 
     /// Number of common leading keys, if one path is a prefix of the other.
-    pub(crate) fn overlap(&self, other: &Self) -> Option<usize> {
+    pub fn overlap(&self, other: &Self) -> Option<usize> {
         let same = self.0.iter().zip(&other.0).take_while(|(a, b)| a == b).count();
         (same == self.0.len().min(other.0.len()) && same > 0).then_some(same)
     }
@@ -43,7 +43,7 @@ impl FieldPath {
     ///
     /// # Errors
     /// The value that is in the way.
-    pub(crate) fn set(&self, root: &mut Table, value: Value) -> Result<(), String> {
+    pub fn set(&self, root: &mut Table, value: Value) -> Result<(), String> {
         let Some((first, rest)) = self.0.split_first() else { return Ok(()) };
         let new = || Value::Table(Table::new());
         let mut at = root.entry(first.clone()).or_insert_with(new);
@@ -67,7 +67,7 @@ impl FieldPath {
     }
 
     /// The value at the path.
-    pub(crate) fn get<'a>(&self, root: &'a Table) -> Option<&'a Value> {
+    pub fn get<'a>(&self, root: &'a Table) -> Option<&'a Value> {
         let (first, rest) = self.0.split_first()?;
         rest.iter().try_fold(root.get(first)?, |at, part| match at {
             Value::Table(table) => table.get(part),
@@ -77,7 +77,7 @@ impl FieldPath {
     }
 
     /// Removes the value at the path if there is one.
-    pub(crate) fn remove(&self, root: &mut Table) {
+    pub fn remove(&self, root: &mut Table) {
         let Some((last, above)) = self.0.split_last() else { return };
         let table = above.iter().try_fold(root, |at, part| at.get_mut(part)?.as_table_mut());
         if let Some(table) = table {
@@ -86,7 +86,7 @@ impl FieldPath {
     }
 
     /// Position of the path in `document`, or of its longest existing prefix.
-    pub(crate) fn locate(&self, document: &DeTable<'_>) -> Option<Range<usize>> {
+    pub fn locate(&self, document: &DeTable<'_>) -> Option<Range<usize>> {
         let mut found = None;
         let mut parts = self.0.iter();
         let (key, mut value) = document.get_key_value(parts.next()?.as_str())?;

@@ -2,7 +2,7 @@
 
 use super::near::Cells;
 use super::{Cca, NodeId, NodePlace, Propagation, Role, Scenario};
-use crate::radio::profile_of;
+use crate::simulated::profile_of;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 
@@ -405,7 +405,7 @@ impl<'a> Trees<'a> {
 mod tests {
     use super::super::Fading;
     use super::*;
-    use crate::scenario::Link;
+    use crate::Link;
     use kinglet_sim::rng::{Purpose, stream};
 
     /// Forty nodes anywhere, every fifth of them a leaf, under each model.

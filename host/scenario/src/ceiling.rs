@@ -59,7 +59,7 @@ fn place(node: NodeId) -> NodePlace {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::build::medium_of;
+    use crate::simulated::medium_of;
     use kinglet_sim::medium::Connectivity;
     use kinglet_sim::place::{PathLoss, Position};
 

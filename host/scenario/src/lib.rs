@@ -1,9 +1,10 @@
 //! Description of a simulation: radio, medium, protocol parameters, nodes, flows and faults.
 //!
 //! A [`Scenario`] is a plain value. Experiments build theirs in code and vary single fields; users
-//! write TOML ([`Scenario::from_toml`]; `SCENARIO.md` in this crate lists every key).
+//! write TOML ([`Scenario::from_toml`]; `host/lab/SCENARIO.md` lists every key).
 
 mod addressing;
+mod backoff;
 mod building;
 mod ceiling;
 mod each;
@@ -15,35 +16,41 @@ mod near;
 mod office;
 mod pairs;
 mod parse;
-pub(crate) mod path;
+mod path;
 mod peers;
 mod places;
 mod prefix;
 mod presets;
+mod protocols;
 pub mod read;
 mod reference;
 pub mod renamed;
+pub mod simulated;
 mod street;
 mod table;
 mod topology;
 mod tunnel;
 
 pub use addressing::{Addressing, LinkAddresses, NO_SHORT};
+pub use backoff::EitherBackoff;
 pub use building::Building;
 pub use error::{ScenarioError, nearest};
-pub use flow::{Carrier, Datagrams, File, Flow, FlowKind, Listening, Pace, Sensor, Transport};
+pub use flow::{
+    Carrier, Datagrams, File, Flow, FlowKind, Listening, Method, Pace, SERVICE_PORTS, Sensor,
+    Transport,
+};
 pub use interference::{Hours, Interferer, Source};
 pub use pairs::{Pairs, RelayDeath};
+pub use path::FieldPath;
 pub use prefix::Prefix;
 pub use presets::{
-    MAC, NET, SECURITY, Tcp, base_of, csl_every, motes, polling_every, tcplp, tinyos,
+    Control, MAC, NET, SECURITY, Tcp, base_of, csl_every, motes, polling_every, tcplp, tinyos,
 };
+pub use protocols::{Facts, Routing};
 pub use reference::reference;
 pub use topology::{Route, connected};
 pub use tunnel::Tunnel;
 
-use crate::backoff::EitherBackoff;
-pub use crate::protocols::Routing;
 use kinglet::aodv;
 use kinglet::flash::Geometry;
 use kinglet::rpl::{Mode, Sequence};
@@ -54,6 +61,10 @@ use kinglet_sim::flash::{FlashProfile, M25P80};
 pub use kinglet_sim::place::Fading;
 use std::collections::BTreeSet;
 use std::path::Path;
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
 
 /// Nodes are numbered from 0 without gaps.
 pub type NodeId = u32;
@@ -380,7 +391,7 @@ impl Scenario {
     }
 
     /// Reason why duty-cycled nodes would not wake for a link that they need; `None` if they do.
-    pub(super) fn cannot_wake(&self) -> Option<String> {
+    pub(crate) fn cannot_wake(&self) -> Option<String> {
         topology::cannot_wake(self)
     }
 

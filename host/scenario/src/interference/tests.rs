@@ -1,8 +1,8 @@
 //! Valid and invalid contents of `[[interference]]`.
 
 use super::*;
-use crate::build::interferer_of;
-use crate::scenario::Scenario;
+use crate::Scenario;
+use crate::simulated::interferer_of;
 use kinglet_sim::interference::{Heard, Pattern};
 use std::path::PathBuf;
 

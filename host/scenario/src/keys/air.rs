@@ -1,14 +1,14 @@
 //! Keys of the radio, of the medium and of interference.
 
-use crate::scenario::table::{Bound, Key, Value, choice, flag, number, whole};
-use crate::scenario::{
+use crate::table::{Bound, Key, Value, choice, flag, number, whole};
+use crate::{
     Cca, DISC_RSSI_DBM, Fading, HostCost, Hours, Interferer, Link, Medium, Overlap, Propagation,
     Radio, RadioProfile, Source,
 };
 use kinglet_sim::profile::NOISE_FLOOR_DBM;
 
 /// `[radio]`.
-pub(in crate::scenario) const RADIO: &[Key<Radio>] = &[
+pub(crate) const RADIO: &[Key<Radio>] = &[
     Key::<Radio>::new(
         "profile",
         choice!(profile;
@@ -73,11 +73,11 @@ pub(in crate::scenario) const RADIO: &[Key<Radio>] = &[
 ];
 
 /// Reception within a distance, by default.
-pub(in crate::scenario) const DISC: Propagation =
+pub(crate) const DISC: Propagation =
     Propagation::UnitDisc { range_m: 10.0, interference_range_m: 10.0, rssi_dbm: DISC_RSSI_DBM };
 
 /// Office exponent and free-space loss at 1 m (2.45 GHz), unless the topology sets its own.
-pub(in crate::scenario) const OFFICE_LOSS: Propagation = Propagation::PathLoss {
+pub(crate) const OFFICE_LOSS: Propagation = Propagation::PathLoss {
     exponent: 3.0,
     reference_loss_db: 40.2,
     shadowing_db: 0.0,
@@ -87,7 +87,7 @@ pub(in crate::scenario) const OFFICE_LOSS: Propagation = Propagation::PathLoss {
 };
 
 /// `[medium]`, for all models.
-pub(in crate::scenario) const MEDIUM: &[Key<Medium>] = &[
+pub(crate) const MEDIUM: &[Key<Medium>] = &[
     Key::<Medium>::new(
         "model",
         Value::Choice {
@@ -154,7 +154,7 @@ macro_rules! part {
 }
 
 /// `[medium]` with `model = "unit-disc"`.
-pub(in crate::scenario) const UNIT_DISC: &[Key<Propagation>] = &[
+pub(crate) const UNIT_DISC: &[Key<Propagation>] = &[
     Key::<Propagation>::new(
         "range_m",
         Value::Number {
@@ -191,7 +191,7 @@ const fn range_of(of: &Propagation) -> f64 {
 }
 
 /// `[[medium.link]]`.
-pub(in crate::scenario) const LINK: &[Key<Link>] = &[
+pub(crate) const LINK: &[Key<Link>] = &[
     Key::<Link>::new("from", Value::Apart, "the sender").allowed("an existing node").required(),
     Key::<Link>::new("to", Value::Apart, "the receiver").allowed("an existing node").required(),
     Key::<Link>::new("loss", number!(0.0..=1.0, loss), "probability that a frame is lost"),
@@ -208,7 +208,7 @@ pub(in crate::scenario) const LINK: &[Key<Link>] = &[
 ];
 
 /// `[medium]` with `model = "path-loss"`.
-pub(in crate::scenario) const PATH_LOSS: &[Key<Propagation>] = &[
+pub(crate) const PATH_LOSS: &[Key<Propagation>] = &[
     Key::<Propagation>::new(
         "exponent",
         part!(1.0..=8.0, PathLoss, exponent, Bound::No),
@@ -261,7 +261,7 @@ macro_rules! optional {
 }
 
 /// `[[interference]]`.
-pub(in crate::scenario) const INTERFERENCE: &[Key<Interferer>] = &[
+pub(crate) const INTERFERENCE: &[Key<Interferer>] = &[
     Key::<Interferer>::new(
         "source",
         Value::Choice {

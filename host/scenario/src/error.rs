@@ -25,13 +25,7 @@ pub struct ScenarioError {
 
 impl ScenarioError {
     /// An error at `span` of `text`.
-    pub(crate) fn at(
-        file: &Path,
-        text: &str,
-        span: Range<usize>,
-        field: &str,
-        message: String,
-    ) -> Self {
+    pub fn at(file: &Path, text: &str, span: Range<usize>, field: &str, message: String) -> Self {
         ScenarioError {
             file: file.to_path_buf(),
             position: Some(line_column(text, span.start)),
@@ -43,7 +37,7 @@ impl ScenarioError {
     }
 
     /// An error without a position in `file`.
-    pub(crate) fn nowhere(file: &Path, field: &str, message: String) -> Self {
+    pub fn nowhere(file: &Path, field: &str, message: String) -> Self {
         let (file, field) = (file.to_path_buf(), field.to_owned());
         ScenarioError { file, position: None, field, message, nearest: None, io: false }
     }
@@ -54,7 +48,7 @@ impl ScenarioError {
     }
 
     /// The file cannot be read.
-    pub(crate) fn unreadable(file: &Path, error: &std::io::Error) -> Self {
+    pub fn unreadable(file: &Path, error: &std::io::Error) -> Self {
         ScenarioError {
             file: file.to_path_buf(),
             position: None,

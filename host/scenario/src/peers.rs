@@ -19,7 +19,7 @@ impl Scenario {
     }
 
     /// Number of ends of streams at the host.
-    pub(crate) fn streams_at_host(&self) -> usize {
+    pub fn streams_at_host(&self) -> usize {
         let host = self.host();
         let at_host = |(from, to)| usize::from(from == Some(host)) + usize::from(to == host);
         self.streams().map(at_host).sum()
@@ -32,7 +32,7 @@ impl Scenario {
     /// Reason why the peer stacks of this scenario are misplaced, if they are. A node has one
     /// stack, and with a peer's stack it runs no other protocol. The host has both, one for TCP and
     /// one for the rest.
-    pub(crate) fn misplaced_peer(&self) -> Option<String> {
+    pub fn misplaced_peer(&self) -> Option<String> {
         let tcp = &self.tcp;
         let receives = tcp.peer_stack.unwrap_or(tcp.stack);
         let ends = self.streams().flat_map(|(from, to)| from.into_iter().chain([to]));

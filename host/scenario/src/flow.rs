@@ -6,13 +6,25 @@ use super::keys::Buffers;
 use super::near::Cells;
 use super::read::Reader;
 use super::{Buffer, NodeId, NodePlace, Role, Scenario};
-use crate::apps::coap::Method;
-use crate::apps::services;
 use kinglet_apps::coap::PORT;
+use kinglet_apps::service::{Echo, Service, Sink, Source};
 use kinglet_apps::snack::{MAX_PIECE, MAX_TABLE};
 use kinglet_coap::Rto;
 use std::collections::BTreeMap;
 use std::fmt;
+
+/// Ports and names of the services of [`FlowKind::Services`].
+pub const SERVICE_PORTS: [(u16, &str); 3] =
+    [(Echo::PORT, "echo"), (Sink::PORT, "sink"), (Source::PORT, "source")];
+
+/// Operation on the resources of a CoAP server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Method {
+    /// `GET /bytes/N`
+    Get,
+    /// `PUT /upload`
+    Put,
+}
 
 /// An application.
 #[derive(Clone, Debug, PartialEq)]
@@ -101,7 +113,7 @@ pub enum FlowKind {
     },
     /// A file by PIP, on a network of its own: no node runs Kinglet's stack.
     Pip(File),
-    /// Echo, sink and source on their well-known TCP ports ([`services::PORTS`]).
+    /// Echo, sink and source on their well-known TCP ports ([`SERVICE_PORTS`]).
     Services {
         /// Node of the servers.
         node: NodeId,
@@ -348,7 +360,7 @@ impl Flow {
         let tcp = |node, port| Listening { node, transport: Transport::Tcp, port };
         match self.kind {
             FlowKind::Services { node } => {
-                services::PORTS.iter().map(|(port, _)| tcp(node, *port)).collect()
+                SERVICE_PORTS.iter().map(|(port, _)| tcp(node, *port)).collect()
             }
             FlowKind::HttpServer { node, port } => vec![tcp(node, port)],
             FlowKind::CoapServer { node, port, .. } => {

@@ -1,13 +1,13 @@
 //! Keys of the network layer and of routing.
 
-use crate::scenario::table::{Bound, Key, Value, choice, flag, number, whole};
-use crate::scenario::{Flash, Fragments, Objective, Routing, Scenario, topology};
+use crate::table::{Bound, Key, Value, choice, flag, number, whole};
+use crate::{Flash, Fragments, Objective, Routing, Scenario, topology};
 use kinglet::aodv::Metric;
 use kinglet::net::{BorderPolicy, QueueDiscipline, Red};
 use kinglet::rpl::Mode;
 
 /// `[net]`.
-pub(in crate::scenario) const NET: &[Key<Scenario>] = &[
+pub(crate) const NET: &[Key<Scenario>] = &[
     Key::<Scenario>::new(
         "queue",
         choice!(net.queue;
