@@ -1,8 +1,9 @@
 //! The columns that the rows of a sweep can have, known before the first run.
 
 use crate::exit::Failure;
-use kinglet_lab::run::{Options, Reasons, RunResult, renamed, run};
-use kinglet_lab::sweep::{Record, columns_of};
+use kinglet_lab::sweep::columns_of;
+use kinglet_network::run::{Options, Reasons, RunResult, renamed, run};
+use kinglet_network::table::Record;
 use kinglet_scenario::{Flow, FlowKind, Role, Routing, Scenario, nearest};
 use serde_json::Value;
 

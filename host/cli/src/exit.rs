@@ -1,6 +1,6 @@
 //! Exit codes, and Ctrl-C.
 
-use kinglet_lab::run::RunError;
+use kinglet_network::run::RunError;
 use kinglet_scenario::ScenarioError;
 use std::io::{ErrorKind, Write};
 use std::path::Path;

@@ -3,10 +3,10 @@
 use crate::exit::{Code, Failure, cancel_on_ctrl_c, cut_short, note, say};
 use crate::outputs::{Files, Input, Output};
 use crate::progress::Progress;
-use kinglet_lab::capture::write_profile;
 use kinglet_lab::report::{self, Header};
-use kinglet_lab::run::{self, FlowResult, Options, RunResult};
 use kinglet_lab::tables;
+use kinglet_network::capture::write_profile;
+use kinglet_network::run::{self, FlowResult, Options, RunResult};
 use kinglet_scenario::Scenario;
 use kinglet_scenario::renamed::Change;
 use std::path::Path;

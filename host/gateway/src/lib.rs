@@ -140,8 +140,8 @@ mod stick;
 pub mod tun;
 
 use bridge::{BridgeStats, Observer};
-use kinglet_lab::capture::{Observations, write_profile};
-use kinglet_lab::profile::LabProfile;
+use kinglet_network::capture::{Observations, write_profile};
+use kinglet_network::profile::LabProfile;
 use kinglet_scenario::{NodeId, Prefix, Scenario};
 use kinglet_sim::Hosted;
 use kinglet_sim::pcap::Pcap;

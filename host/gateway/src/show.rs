@@ -9,7 +9,7 @@ use crate::stick::RadioLook;
 use crate::tun::TunConfig;
 use core::net::Ipv6Addr;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use kinglet_lab::run::{BorderResult, FlowResult, LossResult};
+use kinglet_network::run::{BorderResult, FlowResult, LossResult};
 use kinglet_scenario::{Fault, Role, SERVICE_PORTS, Transport};
 use kinglet_zep::device::Change;
 use kinglet_zep::reload::Reloaded;

@@ -4,7 +4,7 @@ use crate::policy::Drops;
 use core::net::Ipv6Addr;
 use kinglet::Node;
 use kinglet::mac::RadioUse;
-use kinglet_lab::profile::LabProfile;
+use kinglet_network::profile::LabProfile;
 use kinglet_scenario::{NodeId, Role};
 use kinglet_time::{Duration, Instant};
 use serde::{Serialize, Serializer};

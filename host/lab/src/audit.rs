@@ -2,10 +2,10 @@
 //! backoff grid, and the result of each clear channel assessment. The audience of each frame is
 //! computed independently from the scenario, so that the simulator does not check itself.
 
-use crate::run::{self, RunError};
 use kinglet::mac::{Csma, TinyOs};
 use kinglet::time::Instant;
 use kinglet::wire::ieee802154::Address;
+use kinglet_network::run::{self, RunError};
 use kinglet_radio::{
     ACK_NOTICED, ACK_PSDU, ACK_WAIT, CCA, SIFS, SYMBOL, TURNAROUND, UNIT_BACKOFF, air_time,
     spacing_after,

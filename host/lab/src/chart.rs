@@ -1,7 +1,7 @@
 //! Contents of the figures of a report, independent of their rendering.
 
 use crate::row::Row;
-use crate::run::{Activity, CwndSample, Lane, NodeResult};
+use kinglet_network::run::{Activity, CwndSample, Lane, NodeResult};
 use kinglet_sim::ledger::Cause;
 
 /// A figure.

@@ -5,8 +5,8 @@
 
 use crate::chart::{Figure, Lines, Series, Style};
 use crate::experiment::{Effort, ExperimentResult, Model, line_scenario};
-use crate::layout::{Format, bound};
 use crate::output::short;
+use kinglet_network::layout::{Format, bound};
 use kinglet_scenario::RadioProfile;
 use std::fmt::Write;
 

@@ -1,11 +1,11 @@
 //! Results of a single simulation in tables: the same on the terminal and on its page.
 
 use crate::output;
-use crate::run::{
+use crate::stats::quantile;
+use kinglet_network::run::{
     BorderResult, FlashResult, FlowResult, LossResult, NodeResult, PARTS, RunResult, Spent, State,
     StrobeResult,
 };
-use crate::stats::quantile;
 
 /// A table of text.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -164,7 +164,7 @@ fn requests(result: &RunResult) -> Table {
 }
 
 fn nodes(result: &RunResult) -> Table {
-    let row = |node: &crate::run::NodeResult| {
+    let row = |node: &kinglet_network::run::NodeResult| {
         vec![
             node.id.to_string(),
             node.frames_sent.to_string(),
@@ -214,7 +214,7 @@ fn losses(result: &RunResult) -> Table {
 }
 
 fn border_queue(result: &RunResult) -> Table {
-    let row = |node: &crate::run::NodeResult| {
+    let row = |node: &kinglet_network::run::NodeResult| {
         let BorderResult { queued, dequeued, dropped, waiting, peak, longest_ms } =
             node.border_queue?;
         let mut row = vec![node.id.to_string()];
@@ -227,7 +227,7 @@ fn border_queue(result: &RunResult) -> Table {
 }
 
 fn strobes(result: &RunResult) -> Table {
-    let row = |node: &crate::run::NodeResult| {
+    let row = |node: &kinglet_network::run::NodeResult| {
         let StrobeResult { all, in_bursts, acked_at_first, failed, busy, responses } =
             node.strobes?;
         let counts = [all, all - in_bursts, acked_at_first, failed, busy, responses];
@@ -240,7 +240,7 @@ fn strobes(result: &RunResult) -> Table {
 }
 
 fn flashes(result: &RunResult) -> Table {
-    let row = |node: &crate::run::NodeResult| {
+    let row = |node: &kinglet_network::run::NodeResult| {
         let FlashResult { written, read, erased, peak, reading, writing, mj } = node.flash?;
         let mut row = vec![node.id.to_string()];
         row.extend([written, read, erased].map(|count| count.to_string()));
@@ -255,7 +255,7 @@ fn flashes(result: &RunResult) -> Table {
 }
 
 fn radios(result: &RunResult) -> Table {
-    let row = |node: &crate::run::NodeResult| {
+    let row = |node: &kinglet_network::run::NodeResult| {
         let share = |seconds: f64| format!("{:.3}", 100.0 * seconds / result.sim_seconds.max(1e-9));
         let parts = node.radio_s.parts();
         let sum = parts.iter().map(|(_, seconds)| seconds).sum();
@@ -272,7 +272,7 @@ fn radios(result: &RunResult) -> Table {
     table("radio time by state, % of the run", head, result.nodes.iter().map(row))
 }
 
-/// The parts of [`Power`](crate::run::Power) that are above zero on at least one node.
+/// The parts of [`Power`](kinglet_network::run::Power) that are above zero on at least one node.
 fn parts_with(result: &RunResult, of: fn(&Spent) -> f64) -> Vec<usize> {
     let some = |node: &NodeResult, part: usize| of(&node.power.parts()[part].1) > 0.0;
     (0..PARTS).filter(|part| result.nodes.iter().any(|node| some(node, *part))).collect()
@@ -323,7 +323,7 @@ fn table(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::run::{NodeResult, RadioSeconds, Readings};
+    use kinglet_network::run::{NodeResult, RadioSeconds, Readings};
 
     fn result() -> RunResult {
         let base = FlowResult {

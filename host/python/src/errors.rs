@@ -1,7 +1,7 @@
 //! Failures as the exceptions of `kinglet.errors`.
 
-use kinglet_lab::run::RunError;
 use kinglet_lab::sweep::{JournalError, SweepError};
+use kinglet_network::run::RunError;
 use kinglet_scenario::ScenarioError;
 use kinglet_scenario::renamed::Change;
 use pyo3::call::PyCallArgs;

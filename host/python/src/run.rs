@@ -1,8 +1,8 @@
 //! One run.
 
 use crate::{errors, interrupt};
-use kinglet_lab::run::{Options, run as simulated};
 use kinglet_lab::sweep::{Base, Sweep};
+use kinglet_network::run::{Options, run as simulated};
 use kinglet_scenario::{Scenario, ScenarioError};
 use pyo3::prelude::*;
 use std::path::{Path, PathBuf};

@@ -1,7 +1,8 @@
 //! Sweeps: runs for any executor, and their results.
 
 use crate::{errors, interrupt, run};
-use kinglet_lab::sweep::{self, Cells, Finished, Journal, Plan, Record, Sweep, SweepConfig};
+use kinglet_lab::sweep::{self, Finished, Journal, Plan, Sweep, SweepConfig};
+use kinglet_network::table::{self, Cells, Record};
 use kinglet_scenario::ScenarioError;
 use pyo3::prelude::*;
 use std::path::PathBuf;
@@ -109,7 +110,7 @@ impl Session {
     /// The columns of the finished runs, in order.
     fn table<'py>(&self, py: Python<'py>) -> PyResult<Vec<Column<'py>>> {
         let columns = self.plan.table(&self.finished).columns.into_iter();
-        let column = |column: sweep::Column| {
+        let column = |column: table::Column| {
             let (kind, cells) = match column.cells {
                 Cells::Whole(cells) => ("whole", cells.into_pyobject(py)?),
                 Cells::Number(cells) => ("number", cells.into_pyobject(py)?),

@@ -693,7 +693,7 @@ pub struct Rpl {
     pub objective: Objective,
     /// Version and DTSN with which the root begins, if it has kept those of its former life.
     pub sequence: Option<Sequence>,
-    /// TinyRPL's fault: downward routes expire in spite of refreshes ([`crate::tinyrpl`]).
+    /// TinyRPL's fault: downward routes expire in spite of refreshes.
     pub routes_expire: bool,
 }
 

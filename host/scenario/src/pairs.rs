@@ -1,7 +1,7 @@
 //! Transfers between pairs of nodes that each seed draws, as in "design criteria" (II-C).
 
 /// Consecutive transfers, each between two nodes that the seed draws. The only flow of the scenario
-/// describes the transfer. The run draws the pairs: [`crate::run::drawn`].
+/// describes the transfer. The run draws the pairs (`kinglet_network::run::drawn`).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pairs {
     /// Number of pairs.

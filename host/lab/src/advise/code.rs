@@ -1,9 +1,9 @@
 //! Settings as Rust code for a device.
 
-use crate::build::transport::connection;
 use kinglet::tcp::{ConnectionConfig, Rto};
 use kinglet::time::Duration;
 use kinglet::{Config, Polling, aodv, mac};
+use kinglet_network::build::connection;
 use kinglet_scenario::{Control, EitherBackoff, Routing, Scenario};
 use std::fmt::Write as _;
 

@@ -1,6 +1,7 @@
 //! Results in a journal like that of a sweep, so that no simulation is repeated.
 
-use crate::sweep::{Finished, Journal, JournalError, Record};
+use crate::sweep::{Finished, Journal, JournalError};
+use kinglet_network::table::Record;
 
 /// A journal and the results in it.
 #[derive(Debug)]

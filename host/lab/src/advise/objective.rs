@@ -1,10 +1,10 @@
 //! Quantities to improve, each a number per run.
 
 use super::outcome::Outcome;
-use crate::build::transport::connection;
-use crate::run::{FlowResult, NodeResult, RunResult};
 use crate::stats::quantile;
-use crate::sweep::Record;
+use kinglet_network::build::connection;
+use kinglet_network::run::{FlowResult, NodeResult, RunResult};
+use kinglet_network::table::Record;
 use kinglet_scenario::{FlowKind, NodeId, Role, Scenario, Transport};
 use serde::Serialize;
 use std::collections::BTreeMap;

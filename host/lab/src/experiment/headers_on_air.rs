@@ -2,11 +2,11 @@
 //! stack writes.
 
 use super::{Effort, line_scenario};
-use crate::build::contexts;
-use crate::layout::MAX_PSDU;
-use crate::run::{ActivityKind, Options, prepare, run};
 use core::net::Ipv6Addr;
 use kinglet::time::Instant;
+use kinglet_network::build::contexts;
+use kinglet_network::layout::MAX_PSDU;
+use kinglet_network::run::{ActivityKind, Options, prepare, run};
 use kinglet_scenario::Scenario;
 use kinglet_sim::pcap::Pcap;
 use kinglet_wire::ieee802154::{Address, Frame, FrameType, PanId, Repr, Version};

@@ -1,8 +1,8 @@
 //! Goodput of sensors in intervals of 40 s: amount and fairness (TCPlp §8.3).
 
-use crate::apps::sense::INTERVAL;
-use crate::run::RunResult;
 use crate::stats;
+use kinglet_network::apps::sense::INTERVAL;
+use kinglet_network::run::RunResult;
 
 /// Goodput of each sensor's flow in each whole interval except the first, in which they start;
 /// kb/s.
@@ -42,7 +42,7 @@ pub(super) fn fairness(run: &RunResult, together: usize) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::run::{FlowResult, Readings};
+    use kinglet_network::run::{FlowResult, Readings};
 
     fn run(flows: &[&[f64]]) -> RunResult {
         let flow = |intervals: &&[f64]| {

@@ -2,7 +2,7 @@
 
 use super::{Effort, Experiment, ExperimentResult, Metric, Point, Rows, line_scenario};
 use crate::chart::{Bars, Figure};
-use crate::layout::one_hop_bound;
+use kinglet_network::layout::one_hop_bound;
 use kinglet_scenario::{Flow, LINE_SPACING_M, NodeId, Overlap, Scenario, Wire};
 use kinglet_sim::rng::{Purpose, stream};
 

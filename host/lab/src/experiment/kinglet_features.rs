@@ -3,7 +3,7 @@
 use super::{Effort, Experiment, ExperimentResult, Metric, Point, Rows};
 use crate::chart::Figure;
 use crate::features::{Row, START_S, worst};
-use crate::run::{Options, run};
+use kinglet_network::run::{Options, run};
 use rayon::prelude::*;
 use std::collections::BTreeMap;
 

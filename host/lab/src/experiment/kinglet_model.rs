@@ -3,11 +3,11 @@
 
 use super::{Effort, Experiment, ExperimentResult, Metric, Point, Rows, line_scenario};
 use crate::chart::{Figure, curves, overlay};
-use crate::layout::{Format, Frame, mac_header};
 use crate::model::{Path, WINDOW};
-use crate::radio::frame_us;
 use kinglet::Polling;
 use kinglet::time::Duration;
+use kinglet_network::layout::{Format, Frame, mac_header};
+use kinglet_network::radio::frame_us;
 use kinglet_peers::Stack;
 use kinglet_scenario::{Buffer, Flow, Mss, RadioProfile, Role, Wire, tcplp};
 

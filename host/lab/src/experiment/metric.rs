@@ -7,10 +7,10 @@ use super::intervals::{fairness, jain, quantile};
 use super::over_rpl::OfTree;
 use super::requests;
 use super::timeout_cause::TimeoutCause;
-use crate::cpu::host_cost_of;
-use crate::run::{FlowResult, NodeResult, RunResult};
 use crate::stats;
 use core::ops::Range;
+use kinglet_network::cpu::host_cost_of;
+use kinglet_network::run::{FlowResult, NodeResult, RunResult};
 use kinglet_scenario::{Carrier, FlowKind, Role, Scenario, Sensor};
 use kinglet_sim::cpu::CpuWork;
 use kinglet_sim::ledger::Cause;
@@ -566,7 +566,7 @@ fn cwnd_full(scenario: &Scenario, flow: &FlowResult, run: &RunResult) -> Option<
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::run::{CwndSample, RadioSeconds, Readings};
+    use kinglet_network::run::{CwndSample, RadioSeconds, Readings};
     use kinglet_scenario::Flow;
 
     fn scenario() -> Scenario {

@@ -53,8 +53,8 @@ pub(crate) use tcplp_stacks::table_9;
 
 use crate::chart::Figure;
 use crate::row::Row;
-use crate::run::RunResult;
 use kinglet::time::Duration;
+use kinglet_network::run::RunResult;
 use kinglet_scenario::{Scenario, ScenarioError, tcplp};
 use std::sync::LazyLock;
 
@@ -316,7 +316,7 @@ pub(crate) fn line_scenario(effort: Effort, hops: u32, retry_delay_ms: u32) -> S
 mod tests {
     use super::*;
     use crate::markdown;
-    use crate::run;
+    use kinglet_network::run;
     use kinglet_scenario::{NodeId, Route, Routing};
     use std::collections::BTreeSet;
     use std::path::{Path, PathBuf};

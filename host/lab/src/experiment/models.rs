@@ -105,7 +105,7 @@ fn slope(nodes: NodeId, slope_db: i8) -> Vec<Link> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::run::{Options, run};
+    use kinglet_network::run::{Options, run};
 
     fn line(model: Model, hops: u32) -> Scenario {
         let mut scenario = line_scenario(Effort::Quick, hops, 40);

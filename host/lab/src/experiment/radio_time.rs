@@ -3,9 +3,9 @@
 
 use super::sense::{COAP, IDEAL, NON, Settings, TCP, metrics, office, seconds};
 use super::{Effort, Metric, Point, Rows};
-use crate::radio::driver_us;
 use kinglet::mac::Csma;
 use kinglet::time::Duration;
+use kinglet_network::radio::driver_us;
 use kinglet_scenario::{Carrier, Cca, HostCost, Scenario};
 use kinglet_sim::ledger::Cause;
 

@@ -3,8 +3,8 @@
 
 use super::{Effort, Experiment, ExperimentResult, Metric, Point, Rows, line_scenario};
 use crate::chart::{Bars, Figure};
-use crate::layout::one_hop_bound;
-use crate::radio::driver_us;
+use kinglet_network::layout::one_hop_bound;
+use kinglet_network::radio::driver_us;
 use kinglet_scenario::HostCost;
 use kinglet_sim::cpu::FITTED_TCPLP_HOST_COST;
 

@@ -2,7 +2,7 @@
 
 use super::{Experiment, ExperimentResult, Rows, nothing_to_simulate};
 use crate::chart::{Bars, Figure, curves};
-use crate::radio;
+use kinglet_network::radio;
 use kinglet_scenario::{MAC, RadioProfile};
 
 pub(super) const EXPERIMENT: Experiment = Experiment {

@@ -61,7 +61,7 @@ fn refine(rows: &mut Rows) {
         add(rows, "nth", (on_air.shortest.later, longest.later), LATER);
     }
     let mac = kinglet_scenario::tcplp::MAC;
-    let format = crate::layout::Format::of(&mac, true);
+    let format = kinglet_network::layout::Format::of(&mac, true);
     let frame = format.frames(format.mss_for_frames(1));
     let headers: usize = frame.iter().map(|f| f.l3 + f.l4).sum();
     let payload: usize = frame.iter().map(|f| f.payload).sum();

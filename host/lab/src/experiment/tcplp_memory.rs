@@ -2,8 +2,8 @@
 
 use super::{Experiment, ExperimentResult, Rows, nothing_to_simulate};
 use crate::chart::{Bars, Figure};
-use crate::layout::{DEFAULT_MSS, IPV6, TCP, TIMESTAMPS};
 use kinglet::{Mote, net, tcp};
+use kinglet_network::layout::{DEFAULT_MSS, IPV6, TCP, TIMESTAMPS};
 use kinglet_scenario::RadioProfile;
 use kinglet_sim::profile::RadioProfile as Radio;
 

@@ -3,8 +3,8 @@
 use super::{Effort, Experiment, ExperimentResult, Metric, Point, Rows, line_scenario};
 use crate::chart::{Figure, curves};
 use crate::probe::FEATURES;
-use crate::profile::BUFFER;
 use kinglet::tcp::ConnectionConfig;
+use kinglet_network::profile::BUFFER;
 use kinglet_peers::{Settings, Stack};
 use kinglet_scenario::{Buffer, Mss};
 

@@ -1,9 +1,9 @@
 //! Causes of retransmission timeouts.
 
-use crate::run::FlowResult;
+use kinglet_network::run::FlowResult;
 
 /// Cause of a retransmission timeout, from the sender's state at the timeout and information
-/// received later ([`TimeoutCauses`](crate::apps::bulk::TimeoutCauses)).
+/// received later ([`TimeoutCauses`](kinglet_network::apps::bulk::TimeoutCauses)).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TimeoutCause {
     /// The connection was not yet open.

@@ -8,8 +8,8 @@
 mod axes;
 mod cover;
 
-use crate::run::{FlowResult, RunResult};
 use axes::{ALWAYS, AXES, FAR, LEAF, REFUSED};
+use kinglet_network::run::{FlowResult, RunResult};
 use kinglet_scenario::Scenario;
 use std::collections::BTreeMap;
 

@@ -1,7 +1,7 @@
 //! Page of a network that runs in real time: its map, up to the present.
 
 use super::{begin, end, escape, map};
-use crate::run::Tree;
+use kinglet_network::run::Tree;
 use kinglet_scenario::{NodeId, Scenario};
 use std::fmt::Write;
 

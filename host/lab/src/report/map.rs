@@ -1,6 +1,6 @@
 //! Map of the nodes with their routes to the border router, scrubbed along the time axis.
 
-use crate::run::Tree;
+use kinglet_network::run::Tree;
 use kinglet_scenario::{NodeId, Role, Scenario};
 use std::fmt::Write;
 

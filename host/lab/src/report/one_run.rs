@@ -3,8 +3,8 @@
 use super::{Header, begin, draw_figures, end, escape, map, table};
 use crate::chart::{Figure, Timeline, duty_by_hour, ledger, power};
 use crate::output::short;
-use crate::run::{NodeResult, RunResult};
 use crate::tables::{self, Table};
+use kinglet_network::run::{NodeResult, RunResult};
 use kinglet_scenario::Scenario;
 use std::fmt::Write;
 

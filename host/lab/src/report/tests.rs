@@ -1,6 +1,6 @@
 use super::*;
 use crate::experiment::Rows;
-use crate::run::{
+use kinglet_network::run::{
     Activity, ActivityKind, CwndSample, FlowResult, NodeResult, RadioSeconds, RunResult,
 };
 use kinglet_scenario::Scenario;
@@ -173,7 +173,7 @@ fn the_page_of_a_run_has_timeline_ledgers_and_hours() {
 
 #[test]
 fn the_page_of_a_run_has_a_map_if_routes_were_recorded() {
-    use crate::run::{Branch, Tree};
+    use kinglet_network::run::{Branch, Tree};
     let (scenario, mut result) = a_day();
     assert!(!one_run(&HEADER, &scenario, &result, (0.0, 1.0)).contains("id=\"ways\""));
     let way = Branch { parent: Some(0), hops: Some(1), frames_per_s: 2.5 };
@@ -187,8 +187,8 @@ fn the_page_of_a_run_has_a_map_if_routes_were_recorded() {
 #[test]
 fn the_page_of_a_running_network_says_how_often_it_is_to_be_loaded_again() {
     let (scenario, _) = a_day();
-    let nodes = vec![crate::run::Branch::default(); scenario.nodes.len()];
-    let trees = [crate::run::Tree { at_s: 2.0, nodes }];
+    let nodes = vec![kinglet_network::run::Branch::default(); scenario.nodes.len()];
+    let trees = [kinglet_network::run::Tree { at_s: 2.0, nodes }];
     let running = live(&scenario, &[(0, 1)], &trees, Some(3));
     assert!(running.contains("data-refresh-s=\"3\"") && running.contains("· live"));
     let ended = live(&scenario, &[(0, 1)], &trees, None);

@@ -1,8 +1,8 @@
 //! The network of a cell.
 
 use super::cells::{Cell, Changed, POLL_S, Part, Routing};
-use crate::build::Network;
 use kinglet::rpl::Mode;
+use kinglet_network::build::Network;
 use kinglet_scenario::{Addressing, CONTEXTS, LinkAddresses, NodeId, Objective, Scenario};
 use std::net::Ipv6Addr;
 

@@ -5,6 +5,7 @@ use super::plan::Plan;
 use super::record::Finished;
 use crate::chart::{Bars, Figure};
 use crate::effects::{Effects, Run};
+use kinglet_network::table::unit;
 use kinglet_scenario::nearest;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -79,7 +80,7 @@ impl FieldEffects {
                                 effects"
             ));
         }
-        Ok(FieldEffects { column: column.to_owned(), unit: super::unit(column), groups })
+        Ok(FieldEffects { column: column.to_owned(), unit: unit(column), groups })
     }
 
     /// The shares of the variance of the column, over all rows.
@@ -204,8 +205,9 @@ fn best(runs: &[Run]) -> Vec<(Vec<usize>, f64)> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Record, Sweep};
+    use super::super::Sweep;
     use super::*;
+    use kinglet_network::table::Record;
     use serde_json::json;
 
     fn plan() -> Plan {

@@ -3,7 +3,8 @@
 use super::journal::{Journal, JournalError};
 use super::plan::{Plan, Run};
 use super::record::{Finished, simulate};
-use crate::run::RunError;
+use kinglet_network::run::RunError;
+use kinglet_network::table::Record;
 use kinglet_scenario::ScenarioError;
 use rayon::prelude::*;
 use std::fmt;
@@ -101,7 +102,7 @@ pub fn run(
 }
 
 impl Kept<'_> {
-    fn keep(&mut self, run: &Run, rows: Option<&[super::Record]>) -> Result<(), SweepError> {
+    fn keep(&mut self, run: &Run, rows: Option<&[Record]>) -> Result<(), SweepError> {
         let Some(rows) = rows else { return Ok(()) };
         if let Some(journal) = &mut self.journal {
             journal.append(&run.key, rows).map_err(SweepError::Journal)?;

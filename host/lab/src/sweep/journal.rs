@@ -2,7 +2,8 @@
 //!
 //! After a kill or with a full disk only the last line is incomplete; the next run truncates it.
 
-use super::record::{Finished, Record};
+use super::record::Finished;
+use kinglet_network::table::Record;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::fmt;

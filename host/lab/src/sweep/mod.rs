@@ -4,7 +4,7 @@
 //! * [`Plan`] — the resulting runs, all of them checked before the first one begins
 //! * [`simulate`] — one run; [`run`] — all unfinished runs, on all cores
 //! * [`Journal`] — finished runs, so that none is repeated
-//! * [`Table`] — a row for each run and flow, to CSV and Parquet
+//! * [`Plan::table`] — a row for each run and flow, for CSV and Parquet
 //! * [`FieldEffects`] — effect of each field on a column, and the best combinations
 //!
 //! ```
@@ -37,18 +37,11 @@ mod journal;
 mod plan;
 mod record;
 mod spec;
-mod table;
-mod unit;
-mod write;
 
 pub use effects::{FieldEffect, FieldEffects, Group};
 pub use engine::{SweepConfig, SweepError, run};
 pub use journal::{Journal, JournalError, digest};
 pub(crate) use plan::keys_of;
 pub use plan::{Plan, Run};
-pub use record::{Finished, Record, columns_of, simulate};
+pub use record::{Finished, columns_of, simulate};
 pub use spec::{Base, Sweep};
-pub use table::{Cells, Column, Table};
-pub use unit::unit;
-pub(crate) use write::ParquetFile;
-pub use write::{Format, write};

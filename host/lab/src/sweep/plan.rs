@@ -1,9 +1,9 @@
 //! The runs of a sweep, in order.
 
-use super::record::{Finished, Record};
+use super::record::Finished;
 use super::spec::Sweep;
-use super::table::Table;
-use crate::run::{self, RunError};
+use kinglet_network::run::{self, RunError};
+use kinglet_network::table::{Record, Table};
 use kinglet_scenario::{Scenario, ScenarioError};
 use serde_json::Value as Json;
 use sha2::{Digest, Sha256};

@@ -1,14 +1,12 @@
 //! Results of one run: a row for each of its flows.
 
-use crate::run::{self, Options, RunError, RunResult};
 use crate::stats::quantile;
+use kinglet_network::run::{self, Options, RunError, RunResult};
+use kinglet_network::table::Record;
 use kinglet_scenario::Scenario;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
-
-/// A row: names with scalar values.
-pub type Record = Map<String, Value>;
 
 /// The rows of each finished run, by its key.
 pub type Finished = BTreeMap<String, Vec<Record>>;

@@ -1,7 +1,7 @@
 //! Pairwise tests of features in a network: each flow delivers its share.
 
 use kinglet_lab::features::{Row, START_S, worst};
-use kinglet_lab::run::{Options, run};
+use kinglet_network::run::{Options, run};
 use kinglet_scenario::Scenario;
 use rayon::prelude::*;
 

@@ -5,6 +5,8 @@ use toml::{Table, Value};
 
 /// The scenario language.
 const SCENARIO: &str = "kinglet-scenario";
+/// Networks of scenarios, and their runs.
+const NETWORK: &str = "kinglet-network";
 /// The layers below all others.
 const BASE: [&str; 5] =
     ["kinglet-mem", "kinglet-octets", "kinglet-random", "kinglet-time", "kinglet-wire"];
@@ -79,21 +81,25 @@ fn allowed(name: &str) -> Option<Vec<&'static str>> {
         // A protocol that is independent of the stack.
         "kinglet-pip" => vec![RADIO, "kinglet-time", "kinglet-sim"],
         SCENARIO => [below_lab(), vec!["kinglet-peers"]].concat(),
-        "kinglet-lab" => [below_lab(), vec!["kinglet-peers", "kinglet-pip", SCENARIO]].concat(),
+        NETWORK => [below_lab(), vec!["kinglet-peers", "kinglet-pip", SCENARIO]].concat(),
+        "kinglet-lab" => {
+            [below_lab(), vec!["kinglet-peers", "kinglet-pip", SCENARIO, NETWORK]].concat()
+        }
         "kinglet-gateway" => {
             let own = ["kinglet-spinel", "kinglet-zep", IDENTITY];
-            [below_lab().as_slice(), &["kinglet-lab", "kinglet-peers", SCENARIO], &own].concat()
+            [below_lab().as_slice(), &["kinglet-lab", "kinglet-peers", SCENARIO, NETWORK], &own]
+                .concat()
         }
         "kinglet-zep" => [below_lab(), vec!["kinglet-spinel", IDENTITY]].concat(),
         // A driver as well, for hosts; its tests use the kit with a model of the coprocessor.
         "kinglet-spinel" => {
             vec![KIT, CHIPS, RADIO, "kinglet-time", "kinglet-wire", "kinglet", "kinglet-apps"]
         }
-        "kinglet-python" => vec!["kinglet-lab", SCENARIO],
+        "kinglet-python" => vec!["kinglet-lab", SCENARIO, NETWORK],
         "kinglet-cli" => {
             // Its tests have sticks, and read pages.
             let tests = ["kinglet-spinel", CHIPS, IDENTITY];
-            let own = ["kinglet-lab", SCENARIO, "kinglet-gateway", "kinglet-zep"];
+            let own = ["kinglet-lab", SCENARIO, NETWORK, "kinglet-gateway", "kinglet-zep"];
             [below_lab().as_slice(), &own, &tests].concat()
         }
         "xtask" => vec![],
@@ -245,8 +251,9 @@ mod tests {
             ["kinglet-mem", "kinglet-tcp", "kinglet-coap", "kinglet-mac", "kinglet", "kinglet-apps"]
         {
             let below = allowed(name).expect("on the map");
+            let lab = [SCENARIO, NETWORK, "kinglet-lab"];
             for host in
-                ["kinglet-sim", SCENARIO, "kinglet-lab", "kinglet-gateway", "kinglet-cli", TESTKIT]
+                ["kinglet-sim", "kinglet-gateway", "kinglet-cli", TESTKIT].into_iter().chain(lab)
             {
                 assert!(!below.contains(&host), "{name} may see {host}");
             }

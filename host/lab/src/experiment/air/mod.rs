@@ -417,7 +417,7 @@ fn figures(result: &ExperimentResult) -> Vec<Figure> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::run::{Options, prepare, run};
+    use kinglet_network::run::{Options, prepare, run};
     use kinglet_time::Instant;
 
     #[test]

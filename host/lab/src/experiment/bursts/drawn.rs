@@ -1,6 +1,6 @@
 //! Power of each part of a path's nodes before, during and after interference.
 
-use crate::run::{Power, Sample};
+use kinglet_network::run::{Power, Sample};
 
 /// Relays of a path of ten hops; the ends have enough energy.
 pub(crate) const RELAYS: [u8; 9] = [1, 2, 3, 4, 5, 6, 7, 8, 9];
@@ -121,7 +121,7 @@ impl Drawn {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::run::Spent;
+    use kinglet_network::run::Spent;
     use std::collections::BTreeSet;
 
     #[test]

@@ -2,8 +2,8 @@
 
 use super::drawn::When;
 use super::{Drawn, FULL, OfFrame};
-use crate::build::payload_of;
-use crate::run::{NodeResult, RunResult, Sample, StrobeResult};
+use kinglet_network::build::payload_of;
+use kinglet_network::run::{NodeResult, RunResult, Sample, StrobeResult};
 use kinglet_scenario::Scenario;
 
 /// Metric of a path whose nodes sleep.

@@ -1,6 +1,6 @@
 //! Time and energy that the last sender of a path spends on a frame.
 
-use crate::run::{NodeResult, RunResult};
+use kinglet_network::run::{NodeResult, RunResult};
 
 /// Metric of node 1, which sends to the end of the path, for each frame acknowledged there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

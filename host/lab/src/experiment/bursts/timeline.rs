@@ -114,7 +114,7 @@ fn refine(rows: &mut Rows) {
 fn figures(result: &ExperimentResult) -> Vec<Figure> {
     let of = |label: &str| {
         let (_, run) = result.samples.iter().find(|(point, _)| point.label == label)?;
-        let rate = |pair: &[crate::run::Sample]| {
+        let rate = |pair: &[kinglet_network::run::Sample]| {
             let octets = pair[1].bytes.first()? - pair[0].bytes.first()?;
             Some((pair[1].at_s, octets as f64 / (pair[1].at_s - pair[0].at_s), None))
         };

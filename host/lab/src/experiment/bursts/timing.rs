@@ -2,12 +2,12 @@
 
 use super::{OfBursts, OfFrame, beside, tmotes, today};
 use crate::chart::{Bars, Figure, Timeline};
-use crate::cpu::host_cost_of;
 use crate::experiment::{Effort, Experiment, ExperimentResult, Metric, Point, Rows};
-use crate::layout::{FRAG1, FRAGN, IPV6, TCP, mac_header};
 use kinglet::flash::{Command, Driver};
 use kinglet::store::Record;
 use kinglet::time::{Duration, Instant};
+use kinglet_network::cpu::host_cost_of;
+use kinglet_network::layout::{FRAG1, FRAGN, IPV6, TCP, mac_header};
 use kinglet_pip::raw;
 use kinglet_radio::{ACK_PSDU, MAX_PSDU, SIFS, TURNAROUND, air_time};
 use kinglet_scenario::simulated::profile_of;

@@ -1,7 +1,7 @@
 //! Metrics of transfers between pairs of nodes.
 
 use crate::experiment::intervals::jain;
-use crate::run::{Activity, ActivityKind, FlowResult, NodeResult, RunResult};
+use kinglet_network::run::{Activity, ActivityKind, FlowResult, NodeResult, RunResult};
 use kinglet_scenario::Scenario;
 
 /// Metric of consecutive transfers. Goodput and round-trip times are those of completed transfers,

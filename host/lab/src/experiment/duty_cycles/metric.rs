@@ -1,7 +1,7 @@
 //! Metrics of a line: its first node has mains power, its last node is the end of the flows, and
 //! the other nodes relay.
 
-use crate::run::{NodeResult, RunResult};
+use kinglet_network::run::{NodeResult, RunResult};
 
 /// Metric of the last node of a line or of its relays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,7 +73,7 @@ fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::run::FlowResult;
+    use kinglet_network::run::FlowResult;
 
     #[test]
     fn the_last_node_and_the_relays_are_distinguished() {

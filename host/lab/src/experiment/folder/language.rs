@@ -3,9 +3,9 @@
 
 use super::error::hint;
 use crate::experiment::Model;
-use crate::layout::{Format, bound, one_hop_bound};
-use crate::radio;
 use crate::stats::rank_correlation;
+use kinglet_network::layout::{Format, bound, one_hop_bound};
+use kinglet_network::radio;
 use kinglet_scenario::{MAC, RadioProfile, tcplp};
 use minijinja::{Environment, Error, ErrorKind, UndefinedBehavior};
 

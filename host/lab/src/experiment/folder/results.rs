@@ -10,7 +10,7 @@ use super::{Definition, ExperimentResult, Point, Rows};
 use crate::chart::{Bars, Cwnd, Figure, Lines, Series, Style, Timeline, curves, overlay};
 use crate::experiment::DEFAULTS;
 use crate::row::Row;
-use crate::run::RunResult;
+use kinglet_network::run::RunResult;
 use kinglet_scenario::ScenarioError;
 use std::collections::BTreeSet;
 use toml::Spanned;

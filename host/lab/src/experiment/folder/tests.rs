@@ -273,7 +273,7 @@ fn drawn(id: &'static str, column: &str) -> Vec<Figure> {
         rows.compute(&point.name, point.curve, point.x, (column, ""), 1.0);
     }
     rows.compute("defaults", super::super::DEFAULTS, 1.0, (column, ""), 1.0);
-    let run = |point: Point| (point, crate::run::RunResult::default());
+    let run = |point: Point| (point, kinglet_network::run::RunResult::default());
     let samples = (experiment.plan)(Effort::Quick).into_iter().map(run).collect();
     (experiment.figures)(&ExperimentResult { id, rows: rows.all, samples, seeds: 1 })
 }

@@ -2,13 +2,13 @@
 
 use super::point;
 use super::routes::Routes;
-use crate::apps::udp::UdpSink;
-use crate::build::{Ends, Network, app_at, network};
 use crate::chart::Figure;
 use crate::experiment::{Effort, Experiment, ExperimentResult, Metric, OfTree, Point, Rows};
 use kinglet::net::Discard;
 use kinglet::rpl::Mode;
 use kinglet::time::{Duration, Instant};
+use kinglet_network::apps::udp::UdpSink;
+use kinglet_network::build::{Ends, Network, app_at, network};
 use kinglet_scenario::{Building, Flow, FlowKind, NodeId, Routing, Rpl, Scenario, motes};
 use kinglet_sim::Fault;
 use kinglet_sim::rng::{Purpose, stream};

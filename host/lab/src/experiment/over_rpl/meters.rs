@@ -2,14 +2,14 @@
 
 use super::point;
 use super::routes::Routes;
-use crate::build::{Ends, Network, network};
 use crate::chart::Figure;
 use crate::experiment::{Effort, Experiment, ExperimentResult, Metric, OfTree, Point, Rows};
-use crate::flows;
-use crate::memory::peak_mib;
-use crate::tree;
 use kinglet::rpl::Mode;
 use kinglet::time::{Duration, Instant};
+use kinglet_network::build::{Ends, Network, network};
+use kinglet_network::flows;
+use kinglet_network::memory::peak_mib;
+use kinglet_network::tree;
 use kinglet_scenario::{NodeId, Routing, Rpl, Scenario};
 use rayon::prelude::*;
 

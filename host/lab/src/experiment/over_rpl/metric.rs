@@ -1,8 +1,8 @@
 //! Metrics of many flows that share one tree.
 
 use crate::experiment::intervals::jain;
-use crate::run::{FlowResult, NodeResult, RunResult};
 use crate::stats::{quantile, rank_correlation};
+use kinglet_network::run::{FlowResult, NodeResult, RunResult};
 use kinglet_scenario::{NodeId, Role, Scenario};
 
 /// Metric of a network with a tree. Its flows carry readings or datagrams between nodes and the
@@ -257,7 +257,7 @@ fn deviation(values: &[f64]) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::run::{Readings, RplResult};
+    use kinglet_network::run::{Readings, RplResult};
     use kinglet_scenario::Building;
 
     /// Four flows from nodes one to four hops away, of 60, 30, 30 and 0 packets in a minute.
