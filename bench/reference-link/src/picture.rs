@@ -1,6 +1,6 @@
 //! The table as curves: goodput of the stacks against the loss of frames.
 
-use kinglet_lab::chart::{Figure, Lines, Series, Style};
+use kinglet_sweep::chart::{Figure, Lines, Series, Style};
 use kinglet_lab::report;
 
 /// Rows that are drawn, with the names of their curves: every peer in the better of its settings,

@@ -3,11 +3,11 @@
 //! Each answer is a small table with Kinglet's own TCP first, and one conclusion in words. The page
 //! draws the same tables as plots.
 
-use crate::chart::{Figure, Lines, Series, Style};
 use crate::experiment::{Effort, ExperimentResult, Model, line_scenario};
 use crate::output::short;
 use kinglet_network::layout::{Format, bound};
 use kinglet_scenario::RadioProfile;
+use kinglet_sweep::chart::{Figure, Lines, Series, Style};
 use std::fmt::Write;
 
 /// The experiments that the demonstration runs, in quick form.

@@ -1,19 +1,15 @@
 //! The laboratory: published results about TCP over IEEE 802.15.4 as repeatable experiments.
 //!
 //! * [`experiment`] — sweeps over scenarios and seeds, with the paper's figures and bounds
-//! * [`sweep`] — a user's sweep over fields of one scenario
 //! * [`claims`] — claims of the paper, checked against measurements
 //! * [`report`], [`output`], [`tables`] — HTML, JSON, tables
 //!
 //! [`kinglet_scenario`] describes a simulation.
 
-pub mod advise;
 pub mod audit;
-pub mod chart;
 pub mod claims;
 mod conflict;
 pub mod demonstration;
-mod effects;
 pub mod experiment;
 pub mod features;
 pub mod markdown;
@@ -22,10 +18,6 @@ pub mod output;
 mod probe;
 pub mod report;
 pub mod restarts;
-pub mod row;
-pub mod seeds;
-pub mod stats;
-pub mod sweep;
 pub mod tables;
 mod timers;
 

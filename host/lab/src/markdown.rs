@@ -1,10 +1,10 @@
 //! Results as the Markdown tables of an experiment's folder.
 
-use crate::chart::Figure;
 use crate::claims::{Outcome, Verdict};
 use crate::experiment::ExperimentResult;
 use crate::output::{short, with_interval};
-use crate::row::Row;
+use kinglet_sweep::chart::Figure;
+use kinglet_sweep::row::Row;
 use std::fmt::Write;
 
 /// The file `results.md` of an experiment: every row, and every claim that it tests. `command`
@@ -166,7 +166,7 @@ fn line<'a>(cells: impl Iterator<Item = &'a str>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::chart::curves;
+    use kinglet_sweep::chart::curves;
 
     fn row(label: &str, metric: &str, mean: f64) -> Row {
         Row {

@@ -3,7 +3,7 @@
 use crate::claims::{Outcome, Verdict};
 use crate::experiment::folder::definition;
 use crate::experiment::{Effort, ExperimentResult, find};
-use crate::row::Row;
+use kinglet_sweep::row::Row;
 use serde::Serialize;
 use std::fmt::Write;
 

@@ -1,11 +1,11 @@
 //! Results of a single simulation in tables: the same on the terminal and on its page.
 
 use crate::output;
-use crate::stats::quantile;
 use kinglet_network::run::{
     BorderResult, FlashResult, FlowResult, LossResult, NodeResult, PARTS, RunResult, Spent, State,
     StrobeResult,
 };
+use kinglet_sweep::stats::quantile;
 
 /// A table of text.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,9 +1,9 @@
 //! Sweeps: runs for any executor, and their results.
 
 use crate::{errors, interrupt, run};
-use kinglet_lab::sweep::{self, Finished, Journal, Plan, Sweep, SweepConfig};
 use kinglet_network::table::{self, Cells, Record};
 use kinglet_scenario::ScenarioError;
+use kinglet_sweep::sweep::{self, Finished, Journal, Plan, Sweep, SweepConfig};
 use pyo3::prelude::*;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};

@@ -25,7 +25,7 @@ mod timing;
 
 use crate::experiment::folder::Absent;
 use crate::experiment::{self, ExperimentResult, Results};
-use crate::row::Row;
+use kinglet_sweep::row::Row;
 use serde::{Deserialize, Serialize};
 
 /// A statement of a paper.

@@ -2,7 +2,7 @@
 
 use super::{Outcome, Verdict, check, sample};
 use crate::experiment::ExperimentResult;
-use crate::row::Row;
+use kinglet_sweep::row::Row;
 
 /// Results of an experiment: label, metric, value.
 #[derive(Clone)]

@@ -2,7 +2,7 @@
 
 use super::check;
 use crate::experiment::ExperimentResult;
-use crate::row::Row;
+use kinglet_sweep::row::Row;
 
 /// A computed value without interval or paper's figure.
 pub(super) fn row(label: &str, metric: &str, mean: f64) -> Row {

@@ -1,9 +1,9 @@
 //! Networks that contain each pair of two features.
 
 use super::{Effort, Experiment, ExperimentResult, Metric, Point, Rows};
-use crate::chart::Figure;
 use crate::features::{Row, START_S, worst};
 use kinglet_network::run::{Options, run};
+use kinglet_sweep::chart::Figure;
 use rayon::prelude::*;
 use std::collections::BTreeMap;
 

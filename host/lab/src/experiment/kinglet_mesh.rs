@@ -2,9 +2,9 @@
 
 use super::sense::{COAP, Settings, TCP, bars, metrics, office, seconds};
 use super::{Effort, Experiment, ExperimentResult, Metric, Point, Rows};
-use crate::chart::Figure;
 use kinglet::net::{QueueDiscipline, Red};
 use kinglet_scenario::{Carrier, Flow, FlowKind, Mss, NodeId, Routing, Scenario, Sensor};
+use kinglet_sweep::chart::Figure;
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "kinglet-mesh",

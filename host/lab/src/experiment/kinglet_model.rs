@@ -2,7 +2,6 @@
 //! always on.
 
 use super::{Effort, Experiment, ExperimentResult, Metric, Point, Rows, line_scenario};
-use crate::chart::{Figure, curves, overlay};
 use crate::model::{Path, WINDOW};
 use kinglet::Polling;
 use kinglet::time::Duration;
@@ -10,6 +9,7 @@ use kinglet_network::layout::{Format, Frame, mac_header};
 use kinglet_network::radio::frame_us;
 use kinglet_peers::Stack;
 use kinglet_scenario::{Buffer, Flow, Mss, RadioProfile, Role, Wire, tcplp};
+use kinglet_sweep::chart::{Figure, curves, overlay};
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "kinglet-model",

@@ -2,8 +2,8 @@
 
 use super::requests::{self, Link, METRICS, PAUSE_MS, Protocol};
 use super::{Effort, Experiment, ExperimentResult, Point, Rows};
-use crate::chart::{Figure, curves};
 use kinglet_scenario::{HostTcp, NodeId, Scenario, Wire};
+use kinglet_sweep::chart::{Figure, curves};
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "kinglet-page",

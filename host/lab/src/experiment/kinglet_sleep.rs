@@ -1,7 +1,6 @@
 //! Sleepy leaves: polling at intervals, polling when a response is expected, channel sampling.
 
 use super::{Effort, Experiment, ExperimentResult, Metric, Point, Row, Rows};
-use crate::chart::{Figure, Lines, Series, Style, ledger};
 use kinglet::Polling;
 use kinglet::mac::Csl;
 use kinglet::time::Duration;
@@ -10,6 +9,7 @@ use kinglet_coap::Rto;
 use kinglet_scenario::{
     Carrier, Flow, FlowKind, Method, RadioProfile, Scenario, Sensor, csl_every, polling_every,
 };
+use kinglet_sweep::chart::{Figure, Lines, Series, Style, ledger};
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "kinglet-sleep",

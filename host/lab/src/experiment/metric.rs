@@ -7,13 +7,13 @@ use super::intervals::{fairness, jain, quantile};
 use super::over_rpl::OfTree;
 use super::requests;
 use super::timeout_cause::TimeoutCause;
-use crate::stats;
 use core::ops::Range;
 use kinglet_network::cpu::host_cost_of;
 use kinglet_network::run::{FlowResult, NodeResult, RunResult};
 use kinglet_scenario::{Carrier, FlowKind, Role, Scenario, Sensor};
 use kinglet_sim::cpu::CpuWork;
 use kinglet_sim::ledger::Cause;
+use kinglet_sweep::stats;
 
 /// A quantity measured in every run of a point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -51,11 +51,11 @@ pub use over_rpl::OfTree;
 pub use runner::{ExperimentConfig, LabError, Outcome, Results, run};
 pub(crate) use tcplp_stacks::table_9;
 
-use crate::chart::Figure;
-use crate::row::Row;
 use kinglet::time::Duration;
 use kinglet_network::run::RunResult;
 use kinglet_scenario::{Scenario, ScenarioError, tcplp};
+use kinglet_sweep::chart::Figure;
+use kinglet_sweep::row::Row;
 use std::sync::LazyLock;
 
 /// Amount of simulation.

@@ -1,8 +1,8 @@
 //! Runs plans: every (point, seed) is a job. Jobs run in parallel; results keep the plan's order.
 
 use super::{Effort, Experiment, ExperimentResult, Metric, Point, Row, Rows, defaults};
-use crate::stats::Estimate;
 use kinglet_network::run::{self, Options, RunError, RunResult};
+use kinglet_sweep::stats::Estimate;
 use rayon::prelude::*;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -2,9 +2,9 @@
 //! settings.
 
 use super::{Effort, Metric, Row};
-use crate::chart::{Bars, Figure};
 use kinglet_coap::Rto;
 use kinglet_scenario::{Buffer, Carrier, Flow, FlowKind, HostCost, Mss, NodeId, Scenario, Sensor};
+use kinglet_sweep::chart::{Bars, Figure};
 
 /// Nodes 12 to 15 of the paper.
 const LEAVES: [NodeId; 4] = [11, 12, 13, 14];

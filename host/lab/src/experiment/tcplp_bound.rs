@@ -2,11 +2,11 @@
 //! reached.
 
 use super::{Effort, Experiment, ExperimentResult, Metric, Point, Rows, line_scenario};
-use crate::chart::{Bars, Figure};
 use kinglet_network::layout::one_hop_bound;
 use kinglet_network::radio::driver_us;
 use kinglet_scenario::HostCost;
 use kinglet_sim::cpu::FITTED_TCPLP_HOST_COST;
+use kinglet_sweep::chart::{Bars, Figure};
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "tcplp-bound",

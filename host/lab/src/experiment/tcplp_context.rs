@@ -4,12 +4,12 @@
 use super::requests::stay_awake;
 use super::sense::{NON, Settings, TCP, office};
 use super::{Effort, Experiment, ExperimentResult, Metric, Point, Rows, line_scenario};
-use crate::chart::Figure;
 use kinglet_network::layout::{DEFAULT_MSS, Format, Frame, bound};
 use kinglet_scenario::{
     Buffer, Flow, FlowKind, HostCost, HostTcp, Mss, NodeId, Overlap, RadioProfile, Role, Scenario,
     Wire, tcplp,
 };
+use kinglet_sweep::chart::Figure;
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "tcplp-context",

@@ -3,8 +3,8 @@
 use super::radio_time;
 use super::sense::{COAP, IDEAL, NON, Settings, TCP, bars, metrics, office};
 use super::{Effort, Experiment, ExperimentResult, Metric, Point, Row, Rows};
-use crate::chart::{Bars, Figure, curves};
 use kinglet_scenario::{Carrier, Scenario};
+use kinglet_sweep::chart::{Bars, Figure, curves};
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "tcplp-day",

@@ -2,7 +2,7 @@
 
 use super::headers_on_air::{Headers, longest, on_air};
 use super::{Experiment, ExperimentResult, Rows, nothing_to_simulate};
-use crate::chart::Figure;
+use kinglet_sweep::chart::Figure;
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "tcplp-headers",

@@ -2,7 +2,7 @@
 
 use super::requests::{Link, PAUSE_MS, Protocol, scenario};
 use super::{Effort, Experiment, ExperimentResult, Metric, Point, Rows};
-use crate::chart::{Figure, Lines, Series, Style};
+use kinglet_sweep::chart::{Figure, Lines, Series, Style};
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "tcplp-latency",

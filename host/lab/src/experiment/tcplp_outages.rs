@@ -3,8 +3,8 @@
 use super::radio_time;
 use super::sense::{COAP, NON, Settings, TCP, bars, metrics, office};
 use super::{Effort, Experiment, ExperimentResult, Metric, Point, Rows};
-use crate::chart::Figure;
 use kinglet_scenario::{Carrier, Fault, NodeId, Scenario};
+use kinglet_sweep::chart::Figure;
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "tcplp-outages",

@@ -1,12 +1,12 @@
 //! §6.3, Tables 6 and 9, App. A.4: comparison of the papers' stacks.
 
 use super::{Effort, Experiment, ExperimentResult, Metric, Point, Rows, line_scenario};
-use crate::chart::{Figure, curves};
 use crate::probe::FEATURES;
 use kinglet::tcp::ConnectionConfig;
 use kinglet_network::profile::BUFFER;
 use kinglet_peers::{Settings, Stack};
 use kinglet_scenario::{Buffer, Mss};
+use kinglet_sweep::chart::{Figure, curves};
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "tcplp-stacks",

@@ -2,8 +2,8 @@
 
 use super::drawing::{Drawing, Key, NARROW};
 use super::escape;
-use crate::chart::Bars;
 use crate::output::short;
+use kinglet_sweep::chart::Bars;
 use std::fmt::Write;
 
 /// Colours by CSS class `c0` to `c8`, so that light and dark mode can differ.

@@ -3,8 +3,8 @@
 use super::draw::{Axis, COLOURS, abscissa, ordinate};
 use super::drawing::{Drawing, Key, NARROW};
 use super::escape;
-use crate::chart::{Cwnd, Lines, Series, Style};
 use crate::output::short;
+use kinglet_sweep::chart::{Cwnd, Lines, Series, Style};
 use std::fmt::Write;
 
 const SIZE: (f64, f64) = (NARROW, 320.0);

@@ -11,12 +11,12 @@ mod timeline;
 pub use live::live;
 pub use one_run::one_run;
 
-use crate::chart::Figure;
 use crate::claims::{Outcome, Verdict};
 use crate::demonstration::Question;
 use crate::experiment::{ExperimentResult, find};
 use crate::output::{short, with_interval};
-use crate::row::Row;
+use kinglet_sweep::chart::Figure;
+use kinglet_sweep::row::Row;
 use std::fmt::Write;
 
 /// Facts for the head of the page.

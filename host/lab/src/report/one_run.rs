@@ -1,11 +1,11 @@
 //! Page of a single simulation.
 
 use super::{Header, begin, draw_figures, end, escape, map, table};
-use crate::chart::{Figure, Timeline, duty_by_hour, ledger, power};
 use crate::output::short;
 use crate::tables::{self, Table};
 use kinglet_network::run::{NodeResult, RunResult};
 use kinglet_scenario::Scenario;
+use kinglet_sweep::chart::{Figure, Timeline, duty_by_hour, ledger, power};
 use std::fmt::Write;
 
 /// Nodes with a lower radio duty cycle get a separate ledger: next to always-on nodes their bars

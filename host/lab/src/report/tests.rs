@@ -226,7 +226,8 @@ fn lanes_of_nodes_that_sleep_have_rows_for_bursts_and_flash() {
     assert!(at("[1,6000,8500,\"str\",3]") < at("[1,6000,9000,\"tx\"]"));
     let title = "lanes".to_owned();
     let (activity, range_us) = (result.timeline, (0, 10_000));
-    let lanes = crate::chart::Timeline { title, nodes: 2, activity, lanes: Vec::new(), range_us };
+    let lanes =
+        kinglet_sweep::chart::Timeline { title, nodes: 2, activity, lanes: Vec::new(), range_us };
     let text = picture(&Figure::Timeline(lanes));
     assert!(text.contains(">17 frames</text>") && text.contains("class=\"k-fe\""), "{text}");
 }
@@ -255,7 +256,7 @@ fn a_short_run_has_no_hours() {
 #[test]
 fn every_kind_of_figure_is_also_a_picture_of_its_own() {
     let (_, day) = a_day();
-    let timeline = Figure::Timeline(crate::chart::Timeline {
+    let timeline = Figure::Timeline(kinglet_sweep::chart::Timeline {
         title: "a <day>".to_owned(),
         nodes: 2,
         lanes: Vec::new(),
@@ -263,7 +264,7 @@ fn every_kind_of_figure_is_also_a_picture_of_its_own() {
         range_us: (0, 10_000),
     });
     let nodes: Vec<&NodeResult> = day.nodes.iter().collect();
-    let bars = crate::chart::ledger("bars", &nodes, true, day.sim_seconds).expect("nodes");
+    let bars = kinglet_sweep::chart::ledger("bars", &nodes, true, day.sim_seconds).expect("nodes");
     let delays = result("d_ms=0");
     let figures = (find(delays.id).expect("listed").figures)(&delays);
     assert!(figures.iter().any(|figure| matches!(figure, Figure::Lines(_))));

@@ -7,8 +7,8 @@
 use super::draw::{Axis, abscissa};
 use super::drawing::{Drawing, Key, WIDE, legend};
 use super::escape;
-use crate::chart::Timeline;
 use kinglet_network::run::{Activity, ActivityKind, Lane, LaneItem, LaneKind};
+use kinglet_sweep::chart::Timeline;
 use std::fmt::Write;
 
 /// The data for the script, an empty canvas for it, and a table for users who cannot see it.

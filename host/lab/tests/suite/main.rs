@@ -1,9 +1,6 @@
 //! The integration tests of this crate, one module per subject.
 
-mod advise;
 mod air;
 mod claims;
 mod features;
-mod renamed;
 mod restarts;
-mod sweep;

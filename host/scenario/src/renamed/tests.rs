@@ -5,7 +5,7 @@ use crate::Scenario;
 const KNOWN: [&str; 6] = [
     "docs/renamed.md",
     "host/cli/tests/upgrade.rs",
-    "host/lab/tests/suite/renamed.rs",
+    "host/sweep/tests/suite/renamed.rs",
     "host/scenario/src/renamed.rs",
     "host/scenario/src/renamed/tests.rs",
     "host/python/tests/test_run.py",

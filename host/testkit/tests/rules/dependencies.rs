@@ -7,6 +7,8 @@ use toml::{Table, Value};
 const SCENARIO: &str = "kinglet-scenario";
 /// Networks of scenarios, and their runs.
 const NETWORK: &str = "kinglet-network";
+/// Sweeps of scenarios.
+const SWEEP: &str = "kinglet-sweep";
 /// The layers below all others.
 const BASE: [&str; 5] =
     ["kinglet-mem", "kinglet-octets", "kinglet-random", "kinglet-time", "kinglet-wire"];
@@ -83,8 +85,9 @@ fn allowed(name: &str) -> Option<Vec<&'static str>> {
         SCENARIO => [below_lab(), vec!["kinglet-peers"]].concat(),
         NETWORK => [below_lab(), vec!["kinglet-peers", "kinglet-pip", SCENARIO]].concat(),
         "kinglet-lab" => {
-            [below_lab(), vec!["kinglet-peers", "kinglet-pip", SCENARIO, NETWORK]].concat()
+            [below_lab(), vec!["kinglet-peers", "kinglet-pip", SCENARIO, NETWORK, SWEEP]].concat()
         }
+        SWEEP => [below_lab(), vec![SCENARIO, NETWORK]].concat(),
         "kinglet-gateway" => {
             let own = ["kinglet-spinel", "kinglet-zep", IDENTITY];
             [below_lab().as_slice(), &["kinglet-lab", "kinglet-peers", SCENARIO, NETWORK], &own]
@@ -95,11 +98,11 @@ fn allowed(name: &str) -> Option<Vec<&'static str>> {
         "kinglet-spinel" => {
             vec![KIT, CHIPS, RADIO, "kinglet-time", "kinglet-wire", "kinglet", "kinglet-apps"]
         }
-        "kinglet-python" => vec!["kinglet-lab", SCENARIO, NETWORK],
+        "kinglet-python" => vec!["kinglet-lab", SCENARIO, NETWORK, SWEEP],
         "kinglet-cli" => {
             // Its tests have sticks, and read pages.
             let tests = ["kinglet-spinel", CHIPS, IDENTITY];
-            let own = ["kinglet-lab", SCENARIO, NETWORK, "kinglet-gateway", "kinglet-zep"];
+            let own = ["kinglet-lab", SCENARIO, NETWORK, SWEEP, "kinglet-gateway", "kinglet-zep"];
             [below_lab().as_slice(), &own, &tests].concat()
         }
         "xtask" => vec![],
@@ -251,7 +254,7 @@ mod tests {
             ["kinglet-mem", "kinglet-tcp", "kinglet-coap", "kinglet-mac", "kinglet", "kinglet-apps"]
         {
             let below = allowed(name).expect("on the map");
-            let lab = [SCENARIO, NETWORK, "kinglet-lab"];
+            let lab = [SCENARIO, NETWORK, SWEEP, "kinglet-lab"];
             for host in
                 ["kinglet-sim", "kinglet-gateway", "kinglet-cli", TESTKIT].into_iter().chain(lab)
             {

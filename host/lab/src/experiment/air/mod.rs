@@ -7,7 +7,6 @@ mod polls;
 
 use super::{Effort, Experiment, ExperimentResult, Metric, Point, Rows};
 use crate::audit::{Audit, audit};
-use crate::chart::{Figure, curves, overlay};
 use kinglet::Polling;
 use kinglet::mac::MacConfig;
 use kinglet::time::Duration;
@@ -17,6 +16,7 @@ use kinglet_scenario::{
     Scenario,
 };
 use kinglet_sim::profile::RadioProfile as SimRadio;
+use kinglet_sweep::chart::{Figure, curves, overlay};
 use rayon::prelude::*;
 
 pub(super) const EXPERIMENT: Experiment = Experiment {

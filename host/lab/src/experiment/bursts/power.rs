@@ -3,8 +3,8 @@
 use super::drawn::{Drawn, RELAYS};
 use super::timeline::{HOPS, disturb, down, tunnel, with_linux};
 use super::{OfBursts, SETTINGS, Set, point, today};
-use crate::chart::{Bars, Figure};
 use crate::experiment::{Effort, Experiment, ExperimentResult, Metric, Point, Rows};
+use kinglet_sweep::chart::{Bars, Figure};
 
 pub(in crate::experiment) const EXPERIMENT: Experiment = Experiment {
     id: "bf-power",

@@ -1,10 +1,10 @@
 //! TCP over ten hops of sleeping nodes, before, during and after interference (Fig. 15).
 
 use super::{OfBursts, as_paper, point, tmotes};
-use crate::chart::{Figure, Lines, Series, Style};
 use crate::experiment::{Effort, Experiment, ExperimentResult, Metric, Point, Rows};
 use kinglet_peers::Stack;
 use kinglet_scenario::{Buffer, Flash, Flow, HostTcp, Mss, Scenario, Source, Tcp, Wire};
+use kinglet_sweep::chart::{Figure, Lines, Series, Style};
 
 pub(in crate::experiment) const EXPERIMENT: Experiment = Experiment {
     id: "bf-timeline",

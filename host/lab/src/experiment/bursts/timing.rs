@@ -1,7 +1,6 @@
 //! Breakdown of the time of a frame in a burst, and the capacity of the raw link (5.1, 2.1).
 
 use super::{OfBursts, OfFrame, beside, tmotes, today};
-use crate::chart::{Bars, Figure, Timeline};
 use crate::experiment::{Effort, Experiment, ExperimentResult, Metric, Point, Rows};
 use kinglet::flash::{Command, Driver};
 use kinglet::store::Record;
@@ -13,6 +12,7 @@ use kinglet_radio::{ACK_PSDU, MAX_PSDU, SIFS, TURNAROUND, air_time};
 use kinglet_scenario::simulated::profile_of;
 use kinglet_scenario::{Datagrams, File, Flash, Flow, FlowKind, Pace, Scenario, Wake};
 use kinglet_sim::flash::{FlashPart, M25P80};
+use kinglet_sweep::chart::{Bars, Figure, Timeline};
 
 pub(in crate::experiment) const EXPERIMENT: Experiment = Experiment {
     id: "bf-timing",

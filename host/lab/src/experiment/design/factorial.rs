@@ -5,12 +5,12 @@
 //! together (nearly) equally often. `experiments/design-factorial/sweep.toml` has all of them.
 
 use super::{OfPairs, RouteKind, Settings, THREATS, point, scenario};
-use crate::chart::{Bars, Figure};
-use crate::effects::{Effects, Run};
 use crate::experiment::{Effort, Experiment, ExperimentResult, Metric, Point, Rows};
 use kinglet::aodv;
 use kinglet::tcp::Rto;
 use kinglet_scenario::EitherBackoff;
+use kinglet_sweep::chart::{Bars, Figure};
+use kinglet_sweep::effects::{Effects, Run};
 
 pub(in crate::experiment) const EXPERIMENT: Experiment = Experiment {
     id: "design-factorial",

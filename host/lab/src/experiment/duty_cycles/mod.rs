@@ -8,12 +8,12 @@ use super::bursts::OfBursts;
 use super::kinglet_sleep::LeafMode;
 use super::requests::{BLOCK, FIRST_TIMEOUT_MS, Protocol, flows};
 use super::{Effort, Experiment, ExperimentResult, Metric, Point, Rows};
-use crate::chart::{Figure, Lines, Series, Style};
 use kinglet::time::Duration;
 use kinglet_scenario::{
     Datagrams, Flow, FlowKind, Fragments, HostCost, HostTcp, LINE_SPACING_M, Pace, RadioProfile,
     Role, Scenario, Wake, Wire,
 };
+use kinglet_sweep::chart::{Figure, Lines, Series, Style};
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "kinglet-duty-cycles",

@@ -8,8 +8,8 @@
 use super::error::{Place, hint};
 use super::language::{environment, invalid};
 use super::point::{Planned, Values};
-use crate::row::Row;
 use kinglet_scenario::ScenarioError;
+use kinglet_sweep::row::Row;
 use minijinja::value::Kwargs;
 use minijinja::{Environment, Error, Value};
 use std::collections::{BTreeMap, BTreeSet};

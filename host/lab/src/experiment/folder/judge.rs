@@ -8,8 +8,8 @@ use super::point::{Planned, Values};
 use super::points::Points;
 use super::results::number;
 use crate::experiment::Model;
-use crate::row::Row;
 use kinglet_scenario::ScenarioError;
+use kinglet_sweep::row::Row;
 use std::collections::BTreeMap;
 use toml::Spanned;
 

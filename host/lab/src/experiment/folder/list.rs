@@ -2,8 +2,8 @@
 
 use super::super::{Effort, Experiment, ExperimentResult, Point, Rows};
 use super::{Definition, Folder};
-use crate::chart::Figure;
 use kinglet_scenario::ScenarioError;
+use kinglet_sweep::chart::Figure;
 use std::sync::LazyLock;
 
 /// The definition of an experiment, or the reason why it has none.

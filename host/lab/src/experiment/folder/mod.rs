@@ -24,13 +24,13 @@ pub(crate) use list::{check, definition, experiments};
 pub(crate) use point::Planned;
 
 use super::{Effort, ExperimentResult, Point, Rows};
-use crate::chart::Figure;
-use crate::sweep::Base;
 use error::Place;
 use file::File;
 use formula::Known;
 use kinglet_scenario::read::Source;
 use kinglet_scenario::{Scenario, ScenarioError};
+use kinglet_sweep::chart::Figure;
+use kinglet_sweep::sweep::Base;
 use points::{Field, Points, merge};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};

@@ -7,11 +7,11 @@ use super::formula::{Absent, Known, Scope};
 use super::point::{Planned, Values};
 use super::points::Points;
 use super::{Definition, ExperimentResult, Point, Rows};
-use crate::chart::{Bars, Cwnd, Figure, Lines, Series, Style, Timeline, curves, overlay};
 use crate::experiment::DEFAULTS;
-use crate::row::Row;
 use kinglet_network::run::RunResult;
 use kinglet_scenario::ScenarioError;
+use kinglet_sweep::chart::{Bars, Cwnd, Figure, Lines, Series, Style, Timeline, curves, overlay};
+use kinglet_sweep::row::Row;
 use std::collections::BTreeSet;
 use toml::Spanned;
 

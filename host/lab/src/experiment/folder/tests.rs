@@ -3,7 +3,7 @@
 use super::super::{Model, find};
 use super::*;
 use crate::claims;
-use crate::row::Row;
+use kinglet_sweep::row::Row;
 use std::fs;
 
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../experiments");

@@ -2,7 +2,6 @@
 
 use super::point;
 use super::routes::Routes;
-use crate::chart::Figure;
 use crate::experiment::{Effort, Experiment, ExperimentResult, Metric, OfTree, Point, Rows};
 use kinglet::net::Discard;
 use kinglet::rpl::Mode;
@@ -12,6 +11,7 @@ use kinglet_network::build::{Ends, Network, app_at, network};
 use kinglet_scenario::{Building, Flow, FlowKind, NodeId, Routing, Rpl, Scenario, motes};
 use kinglet_sim::Fault;
 use kinglet_sim::rng::{Purpose, stream};
+use kinglet_sweep::chart::Figure;
 use rayon::prelude::*;
 
 pub(in crate::experiment) const EXPERIMENT: Experiment = Experiment {

@@ -2,7 +2,6 @@
 
 use super::point;
 use super::routes::Routes;
-use crate::chart::Figure;
 use crate::experiment::{Effort, Experiment, ExperimentResult, Metric, OfTree, Point, Rows};
 use kinglet::rpl::Mode;
 use kinglet::time::{Duration, Instant};
@@ -11,6 +10,7 @@ use kinglet_network::flows;
 use kinglet_network::memory::peak_mib;
 use kinglet_network::tree;
 use kinglet_scenario::{NodeId, Routing, Rpl, Scenario};
+use kinglet_sweep::chart::Figure;
 use rayon::prelude::*;
 
 pub(in crate::experiment) const EXPERIMENT: Experiment = Experiment {

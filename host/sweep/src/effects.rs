@@ -6,13 +6,15 @@
 
 /// A run: the level of each factor, and its result.
 #[derive(Clone, Debug)]
-pub(crate) struct Run {
-    pub(crate) levels: Vec<usize>,
-    pub(crate) value: f64,
+pub struct Run {
+    /// The level of each factor, from 0.
+    pub levels: Vec<usize>,
+    /// Its result, above zero.
+    pub value: f64,
 }
 
 /// Means over the runs of a design.
-pub(crate) struct Effects {
+pub struct Effects {
     runs: Vec<Run>,
     mean: f64,
     /// For each factor and level: difference of the mean logarithm from the overall mean.
@@ -23,7 +25,7 @@ pub(crate) struct Effects {
 
 impl Effects {
     /// Computes the effects. Runs without a positive value are ignored. `None` with too few runs.
-    pub(crate) fn of(runs: &[Run], levels: &[usize]) -> Option<Effects> {
+    pub fn of(runs: &[Run], levels: &[usize]) -> Option<Effects> {
         let logarithm =
             |run: &Run| (run.value > 0.0).then(|| Run { value: run.value.ln(), ..run.clone() });
         let runs: Vec<Run> = runs.iter().filter_map(logarithm).collect();
@@ -50,12 +52,12 @@ impl Effects {
     }
 
     /// Number of runs with a level.
-    pub(crate) fn count(&self, factor: usize, level: usize) -> usize {
+    pub fn count(&self, factor: usize, level: usize) -> usize {
         self.runs.iter().filter(|run| run.levels[factor] == level).count()
     }
 
     /// Difference of a level from the overall mean, in per cent, and half of its 95 % interval.
-    pub(crate) fn main(&self, factor: usize, level: usize) -> (f64, f64) {
+    pub fn main(&self, factor: usize, level: usize) -> (f64, f64) {
         let count = self.count(factor, level).max(1);
         let effect = self.main[factor][level];
         let half = 1.96 * self.residual / (count as f64).sqrt();
@@ -63,20 +65,20 @@ impl Effects {
     }
 
     /// The level of a factor with the highest mean.
-    pub(crate) fn best(&self, factor: usize) -> usize {
+    pub fn best(&self, factor: usize) -> usize {
         let levels = self.main[factor].iter().enumerate();
         levels.max_by(|a, b| a.1.total_cmp(b.1)).map_or(0, |(level, _)| level)
     }
 
     /// Share of the variance that a factor explains alone, in per cent.
-    pub(crate) fn share(&self, factor: usize) -> f64 {
+    pub fn share(&self, factor: usize) -> f64 {
         let explained: f64 =
             self.runs.iter().map(|run| self.main[factor][run.levels[factor]].powi(2)).sum();
         explained / self.total() * 100.0
     }
 
     /// Share of the variance that two factors explain together, beyond their main effects.
-    pub(crate) fn shared(&self, (a, b): (usize, usize)) -> f64 {
+    pub fn shared(&self, (a, b): (usize, usize)) -> f64 {
         let mut explained = 0.0;
         for level_a in 0..self.main[a].len() {
             for level_b in 0..self.main[b].len() {

@@ -8,7 +8,7 @@
 //! * [`FieldEffects`] — effect of each field on a column, and the best combinations
 //!
 //! ```
-//! use kinglet_lab::sweep::{Finished, Plan, Sweep, simulate};
+//! use kinglet_sweep::sweep::{Finished, Plan, Sweep, simulate};
 //! use std::sync::atomic::AtomicBool;
 //! let text = "
 //!     seeds = { first = 1, count = 2 }

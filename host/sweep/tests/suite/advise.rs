@@ -1,7 +1,7 @@
 //! Advice: it is right where the answer is known, and its output is complete.
 
-use kinglet_lab::advise::{Advice, AdviceConfig, AdviseError, Kept, Objective, advise, code};
-use kinglet_lab::sweep::{Base, Journal};
+use kinglet_sweep::advise::{Advice, AdviceConfig, AdviseError, Kept, Objective, advise, code};
+use kinglet_sweep::sweep::{Base, Journal};
 use std::path::Path;
 use std::sync::Mutex;
 

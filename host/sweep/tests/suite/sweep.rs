@@ -1,6 +1,6 @@
 //! Sweep files: their plans, and their errors.
 
-use kinglet_lab::sweep::{Plan, Sweep};
+use kinglet_sweep::sweep::{Plan, Sweep};
 use std::path::Path;
 
 const FLOW: &str = "[[scenario.flow]]\nkind = \"tcp-bulk\"\nfrom = 1\nto = 0\n";
@@ -112,7 +112,7 @@ fn a_value_that_cannot_be_simulated_is_reported_before_any_run() {
 
 #[test]
 fn the_example_is_a_sweep() {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("sweeps/window.toml");
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../lab/sweeps/window.toml");
     let plan = Sweep::from_file(&file).and_then(Plan::new).unwrap_or_else(|e| panic!("{e}"));
     assert_eq!(plan.runs().len(), 36);
 }

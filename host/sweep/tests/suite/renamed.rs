@@ -1,7 +1,7 @@
 //! Old names of keys in sweeps.
 
-use kinglet_lab::sweep::{Base, Plan, Sweep};
 use kinglet_scenario::renamed::upgrade;
+use kinglet_sweep::sweep::{Base, Plan, Sweep};
 use std::path::Path;
 use toml::{Table, Value};
 

@@ -8,8 +8,8 @@
 //! 3. New seeds confirm the remaining changes, together and one by one.
 //!
 //! ```
-//! use kinglet_lab::advise::{AdviceConfig, Objective, advise};
-//! use kinglet_lab::sweep::Base;
+//! use kinglet_sweep::advise::{AdviceConfig, Objective, advise};
+//! use kinglet_sweep::sweep::Base;
 //! let text = "
 //!     duration_s = 20
 //!     topology = { line = { hops = 2 } }
