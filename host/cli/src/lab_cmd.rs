@@ -6,11 +6,14 @@ use crate::progress::Progress;
 use clap::{Args, Subcommand};
 use kinglet_lab::claims::{self, Verdict};
 use kinglet_lab::demonstration::Question;
-use kinglet_lab::experiment::{self, Effort, Experiment, ExperimentConfig, Outcome};
+use kinglet_lab::experiment;
 use kinglet_lab::{markdown, output, report};
 use kinglet_network::capture::write_profile;
 use kinglet_network::run::{self, Options, RunError};
 use kinglet_scenario::Role;
+use kinglet_sweep::experiment::{
+    Effort, Experiment, ExperimentConfig, Outcome, folder, run as simulate,
+};
 use std::io::Write as _;
 use std::path::Path;
 use std::sync::atomic::Ordering;
@@ -142,7 +145,7 @@ pub(crate) fn run(command: Command) -> Result<Code, Failure> {
 }
 
 fn list() -> Result<Code, Failure> {
-    experiment::check(&[])?;
+    folder::check(&[])?;
     let width = experiment::all().iter().map(|e| e.id.len()).max().unwrap_or(0);
     for experiment in experiment::all() {
         say(&format!("{:<width$}  {} ({})\n", experiment.id, experiment.title, experiment.source));
@@ -151,8 +154,8 @@ fn list() -> Result<Code, Failure> {
 }
 
 fn columns() -> Code {
-    let width = experiment::columns().map(|(key, ..)| key.len()).max().unwrap_or(0);
-    for (key, unit, meaning) in experiment::columns() {
+    let width = folder::columns().map(|(key, ..)| key.len()).max().unwrap_or(0);
+    for (key, unit, meaning) in folder::columns() {
         say(&format!("{key:<width$}  {meaning}, {unit}\n"));
     }
     Code::Success
@@ -221,7 +224,7 @@ pub(crate) fn select(ids: &[String]) -> Result<Vec<&'static Experiment>, Failure
 /// The same experiments, if their files have no error.
 fn checked(experiments: Vec<&'static Experiment>) -> Result<Vec<&'static Experiment>, Failure> {
     let ids: Vec<&str> = experiments.iter().map(|it| it.id).collect();
-    experiment::check(&ids)?;
+    folder::check(&ids)?;
     Ok(experiments)
 }
 
@@ -246,7 +249,7 @@ pub(crate) fn run_plans(
     let update = |done, planned| progress.update(done, planned);
     let cancel = cancel_on_ctrl_c();
     let config = ExperimentConfig { effort, seeds, first_seed, jobs, cancel, progress: &update };
-    let outcome = experiment::run(experiments, config)
+    let outcome = simulate(experiments, config)
         .map_err(|e| Failure { message: e.to_string(), ..e.error.into() })?;
     drop(progress);
     let verdicts = claims::check(&outcome.experiments);
@@ -349,7 +352,7 @@ impl TableFiles {
         let dir = files.directory("--tables", dir);
         let mut of = |id: &'static str| {
             let folder = files.folder(dir, id);
-            let rows = experiment::has_fields(id).then(|| files.inside(folder, ROWS));
+            let rows = folder::definition(id).is_some().then(|| files.inside(folder, ROWS));
             TablesOf { id, folder, tables: files.inside(folder, RESULTS), rows }
         };
         let tables = experiments.iter().map(|experiment| of(experiment.id)).collect();

@@ -3,11 +3,11 @@
 //! Each answer is a small table with Kinglet's own TCP first, and one conclusion in words. The page
 //! draws the same tables as plots.
 
-use crate::experiment::{Effort, ExperimentResult, Model, line_scenario};
 use crate::output::short;
 use kinglet_network::layout::{Format, bound};
 use kinglet_scenario::RadioProfile;
 use kinglet_sweep::chart::{Figure, Lines, Series, Style};
+use kinglet_sweep::experiment::{Effort, ExperimentResult, Model, line_scenario};
 use std::fmt::Write;
 
 /// The experiments that the demonstration runs, in quick form.
@@ -298,14 +298,15 @@ fn wrapped(text: &mut String, verdict: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::experiment::{self, Rows};
+    use crate::experiment;
+    use kinglet_sweep::experiment::{Effort, Rows};
 
     /// Results of the three experiments with all rows that the questions need, `value` each.
     fn results(value: f64) -> Vec<ExperimentResult> {
         let of = |id: &'static str| {
             let experiment = experiment::find(id).expect("listed");
             let mut rows = Rows::default();
-            for point in experiment.points(experiment::Effort::Quick) {
+            for point in experiment.points(Effort::Quick) {
                 for metric in ["goodput", RELIABILITY, RADIO] {
                     rows.compute(&point.label, point.series, point.x, (metric, ""), value);
                 }

@@ -8,7 +8,6 @@
 
 pub mod audit;
 pub mod claims;
-mod conflict;
 pub mod demonstration;
 pub mod experiment;
 pub mod features;

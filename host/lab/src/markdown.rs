@@ -1,9 +1,9 @@
 //! Results as the Markdown tables of an experiment's folder.
 
 use crate::claims::{Outcome, Verdict};
-use crate::experiment::ExperimentResult;
 use crate::output::{short, with_interval};
 use kinglet_sweep::chart::Figure;
+use kinglet_sweep::experiment::ExperimentResult;
 use kinglet_sweep::row::Row;
 use std::fmt::Write;
 

@@ -1,8 +1,9 @@
 //! Results as JSON, CSV and text tables.
 
 use crate::claims::{Outcome, Verdict};
-use crate::experiment::folder::definition;
-use crate::experiment::{Effort, ExperimentResult, find};
+use crate::experiment::find;
+use kinglet_sweep::experiment::folder::definition;
+use kinglet_sweep::experiment::{Effort, ExperimentResult};
 use kinglet_sweep::row::Row;
 use serde::Serialize;
 use std::fmt::Write;
@@ -59,8 +60,7 @@ pub fn csv(results: &[ExperimentResult]) -> String {
 /// line is a comment with the origin. `None` for other experiments.
 pub fn table_csv(result: &ExperimentResult, command: &str, conditions: &str) -> Option<String> {
     let points = definition(result.id)?.planned(Effort::Full);
-    let fields: Vec<&String> = points.first()?.at.keys().collect();
-    let names = fields.iter().map(|name| name.as_str());
+    let names = points.first()?.fields().map(|(name, _)| name);
     let rest = ["column", "unit", "mean", "ci95", "bound", "paper"];
     let head: Vec<&str> = ["point"].into_iter().chain(names).chain(rest).collect();
     let mut text = format!("# Written by `{command}`: {conditions}\n{}\n", head.join(","));
@@ -68,7 +68,7 @@ pub fn table_csv(result: &ExperimentResult, command: &str, conditions: &str) -> 
     for row in &result.rows {
         let Some(point) = points.iter().find(|point| point.name == row.label) else { continue };
         let mut cells = vec![row.label.clone()];
-        cells.extend(point.at.values().map(ToString::to_string));
+        cells.extend(point.fields().map(|(_, value)| value));
         cells.extend([row.metric.clone(), row.unit.clone(), row.mean.to_string()]);
         cells.extend([row.ci95, row.bound, row.paper].map(optional));
         let cells: Vec<String> = cells.iter().map(|cell| quote(cell)).collect();

@@ -23,8 +23,9 @@ mod stacks;
 mod tests_of;
 mod timing;
 
-use crate::experiment::folder::Absent;
-use crate::experiment::{self, ExperimentResult, Results};
+use crate::experiment::{self};
+use kinglet_sweep::experiment::folder::Absent;
+use kinglet_sweep::experiment::{ExperimentResult, Results};
 use kinglet_sweep::row::Row;
 use serde::{Deserialize, Serialize};
 
@@ -242,7 +243,7 @@ impl Table<'_> {
 
     /// All planned rows of a metric: claims do not concern the additional points with the defaults.
     fn all<'b>(&'b self, metric: &'b str) -> impl Iterator<Item = &'b Row> {
-        let planned = |row: &&Row| row.series != crate::experiment::DEFAULTS;
+        let planned = |row: &&Row| row.series != kinglet_sweep::experiment::DEFAULTS;
         self.0.rows.iter().filter(move |r| r.metric == metric).filter(planned)
     }
 }
@@ -262,7 +263,8 @@ mod tests {
         for claim in all() {
             assert!(ids.insert(claim.id.clone()), "{} twice", claim.id);
             assert!(experiment::find(&claim.experiment).is_some(), "{}", claim.id);
-            let in_folder = experiment::folder::definition(&claim.experiment).is_some();
+            let in_folder =
+                kinglet_sweep::experiment::folder::definition(&claim.experiment).is_some();
             let has_test = tests_of::test_of(&claim.id).is_some();
             assert!(in_folder || has_test == claim.tested, "{}", claim.id);
             assert_eq!(claim.expected, claim.reason.is_empty(), "{}: reason", claim.id);

@@ -1,7 +1,7 @@
 //! Sample results of experiments for tests of claims.
 
 use super::check;
-use crate::experiment::ExperimentResult;
+use kinglet_sweep::experiment::ExperimentResult;
 use kinglet_sweep::row::Row;
 
 /// A computed value without interval or paper's figure.

@@ -1,7 +1,6 @@
 //! App. C's open question: goodput of a sleepy sender, predicted from its path's goodput while
 //! always on.
 
-use super::{Effort, Experiment, ExperimentResult, Metric, Point, Rows, line_scenario};
 use crate::model::{Path, WINDOW};
 use kinglet::Polling;
 use kinglet::time::Duration;
@@ -10,6 +9,8 @@ use kinglet_network::radio::frame_us;
 use kinglet_peers::Stack;
 use kinglet_scenario::{Buffer, Flow, Mss, RadioProfile, Role, Wire, tcplp};
 use kinglet_sweep::chart::{Figure, curves, overlay};
+use kinglet_sweep::experiment::{Effort, Experiment, ExperimentResult, Point, Rows, line_scenario};
+use kinglet_sweep::metric::Metric;
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "kinglet-model",

@@ -1,10 +1,11 @@
 //! Restarts of each node of a working network.
 
-use super::{Effort, Experiment, ExperimentResult, Metric, Point, Rows};
 use crate::restarts::{Cell, Changed, Part, Routing, Traffic, Verdict, network, run};
 use kinglet::time::Duration;
 use kinglet_scenario::{Flow, FlowKind, LinkAddresses};
 use kinglet_sweep::chart::Figure;
+use kinglet_sweep::experiment::{Effort, Experiment, ExperimentResult, Point, Rows};
+use kinglet_sweep::metric::Metric;
 use rayon::prelude::*;
 
 pub(super) const EXPERIMENT: Experiment = Experiment {

@@ -1,6 +1,5 @@
 //! Sleepy leaves: polling at intervals, polling when a response is expected, channel sampling.
 
-use super::{Effort, Experiment, ExperimentResult, Metric, Point, Row, Rows};
 use kinglet::Polling;
 use kinglet::mac::Csl;
 use kinglet::time::Duration;
@@ -10,6 +9,9 @@ use kinglet_scenario::{
     Carrier, Flow, FlowKind, Method, RadioProfile, Scenario, Sensor, csl_every, polling_every,
 };
 use kinglet_sweep::chart::{Figure, Lines, Series, Style, ledger};
+use kinglet_sweep::experiment::{Effort, Experiment, ExperimentResult, Point, Rows};
+use kinglet_sweep::metric::Metric;
+use kinglet_sweep::row::Row;
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "kinglet-sleep",

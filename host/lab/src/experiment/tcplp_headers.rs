@@ -1,8 +1,9 @@
 //! Tables 4 and 5: comparison of links, and header octets per frame.
 
 use super::headers_on_air::{Headers, longest, on_air};
-use super::{Experiment, ExperimentResult, Rows, nothing_to_simulate};
+use super::nothing_to_simulate;
 use kinglet_sweep::chart::Figure;
+use kinglet_sweep::experiment::{Experiment, ExperimentResult, Rows};
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "tcplp-headers",

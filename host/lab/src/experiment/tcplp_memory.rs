@@ -1,11 +1,12 @@
 //! Tables 1, 2, 3 and 8: memory, by the sizes of the stack's own types and images.
 
-use super::{Experiment, ExperimentResult, Rows, nothing_to_simulate};
+use super::nothing_to_simulate;
 use kinglet::{Mote, net, tcp};
 use kinglet_network::layout::{DEFAULT_MSS, IPV6, TCP, TIMESTAMPS};
 use kinglet_scenario::RadioProfile;
 use kinglet_sim::profile::RadioProfile as Radio;
 use kinglet_sweep::chart::{Bars, Figure};
+use kinglet_sweep::experiment::{Experiment, ExperimentResult, Rows};
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "tcplp-memory",

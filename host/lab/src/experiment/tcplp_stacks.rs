@@ -1,12 +1,14 @@
 //! §6.3, Tables 6 and 9, App. A.4: comparison of the papers' stacks.
 
-use super::{Effort, Experiment, ExperimentResult, Metric, Point, Rows, line_scenario};
 use crate::probe::FEATURES;
 use kinglet::tcp::ConnectionConfig;
 use kinglet_network::profile::BUFFER;
 use kinglet_peers::{Settings, Stack};
 use kinglet_scenario::{Buffer, Mss};
 use kinglet_sweep::chart::{Figure, curves};
+use kinglet_sweep::experiment::{Effort, Experiment, ExperimentResult, Point, Rows, line_scenario};
+use kinglet_sweep::metric::Metric;
+use kinglet_sweep::row::Row;
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "tcplp-stacks",
@@ -174,7 +176,7 @@ fn refine(rows: &mut Rows) {
 }
 
 fn figures(result: &ExperimentResult) -> Vec<Figure> {
-    let mine = |r: &&super::Row| r.label.starts_with("stack=");
+    let mine = |r: &&Row| r.label.starts_with("stack=");
     let rows: Vec<_> = result.rows.iter().filter(mine).cloned().collect();
     curves(&rows, "goodput", "Goodput of each stack", "hops").into_iter().collect()
 }

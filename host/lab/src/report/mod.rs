@@ -13,9 +13,10 @@ pub use one_run::one_run;
 
 use crate::claims::{Outcome, Verdict};
 use crate::demonstration::Question;
-use crate::experiment::{ExperimentResult, find};
+use crate::experiment::find;
 use crate::output::{short, with_interval};
 use kinglet_sweep::chart::Figure;
+use kinglet_sweep::experiment::ExperimentResult;
 use kinglet_sweep::row::Row;
 use std::fmt::Write;
 
@@ -253,7 +254,7 @@ fn experiment_section(page: &mut String, result: &ExperimentResult) {
     );
     let figures = (experiment.figures)(result);
     draw_figures(page, &figures, &id);
-    let seeds = match (experiment.plan)(crate::experiment::Effort::Quick).is_empty() {
+    let seeds = match (experiment.plan)(kinglet_sweep::experiment::Effort::Quick).is_empty() {
         true => "computed".to_owned(),
         false => format!("{} seeds per point", result.seeds),
     };

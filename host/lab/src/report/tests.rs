@@ -1,9 +1,9 @@
 use super::*;
-use crate::experiment::Rows;
 use kinglet_network::run::{
     Activity, ActivityKind, CwndSample, FlowResult, NodeResult, RadioSeconds, RunResult,
 };
 use kinglet_scenario::Scenario;
+use kinglet_sweep::experiment::Rows;
 
 const HEADER: Header<'static> =
     Header { command: "kinglet lab run <b>", version: "0.1.0", interrupted: false };
@@ -16,7 +16,7 @@ fn result(label: &str) -> ExperimentResult {
         for x in [0.0, 40.0] {
             rows.compute(
                 label,
-                crate::experiment::Model::Sinr.name(),
+                kinglet_sweep::experiment::Model::Sinr.name(),
                 x,
                 (metric, unit),
                 x + 1.0,
@@ -24,7 +24,7 @@ fn result(label: &str) -> ExperimentResult {
             .ci95 = Some(0.5);
         }
     }
-    let mut point = (experiment.plan)(crate::experiment::Effort::Quick).remove(0);
+    let mut point = (experiment.plan)(kinglet_sweep::experiment::Effort::Quick).remove(0);
     label.clone_into(&mut point.label);
     let activity = Activity {
         node: 1,

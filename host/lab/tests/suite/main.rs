@@ -3,4 +3,5 @@
 mod air;
 mod claims;
 mod features;
+mod recorded;
 mod restarts;

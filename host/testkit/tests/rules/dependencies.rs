@@ -87,7 +87,7 @@ fn allowed(name: &str) -> Option<Vec<&'static str>> {
         "kinglet-lab" => {
             [below_lab(), vec!["kinglet-peers", "kinglet-pip", SCENARIO, NETWORK, SWEEP]].concat()
         }
-        SWEEP => [below_lab(), vec![SCENARIO, NETWORK]].concat(),
+        SWEEP => [below_lab(), vec!["kinglet-pip", SCENARIO, NETWORK]].concat(),
         "kinglet-gateway" => {
             let own = ["kinglet-spinel", "kinglet-zep", IDENTITY];
             [below_lab().as_slice(), &["kinglet-lab", "kinglet-peers", SCENARIO, NETWORK], &own]

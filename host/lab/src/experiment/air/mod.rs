@@ -5,7 +5,6 @@ mod loss;
 mod model;
 mod polls;
 
-use super::{Effort, Experiment, ExperimentResult, Metric, Point, Rows};
 use crate::audit::{Audit, audit};
 use kinglet::Polling;
 use kinglet::mac::MacConfig;
@@ -17,6 +16,8 @@ use kinglet_scenario::{
 };
 use kinglet_sim::profile::RadioProfile as SimRadio;
 use kinglet_sweep::chart::{Figure, curves, overlay};
+use kinglet_sweep::experiment::{Effort, Experiment, ExperimentResult, Point, Rows};
+use kinglet_sweep::metric::Metric;
 use rayon::prelude::*;
 
 pub(super) const EXPERIMENT: Experiment = Experiment {

@@ -1,10 +1,11 @@
 //! TCP over ten hops of sleeping nodes, before, during and after interference (Fig. 15).
 
-use super::{OfBursts, as_paper, point, tmotes};
-use crate::experiment::{Effort, Experiment, ExperimentResult, Metric, Point, Rows};
+use super::{as_paper, point, tmotes};
 use kinglet_peers::Stack;
 use kinglet_scenario::{Buffer, Flash, Flow, HostTcp, Mss, Scenario, Source, Tcp, Wire};
 use kinglet_sweep::chart::{Figure, Lines, Series, Style};
+use kinglet_sweep::experiment::{Effort, Experiment, ExperimentResult, Point, Rows};
+use kinglet_sweep::metric::{Metric, OfBursts};
 
 pub(in crate::experiment) const EXPERIMENT: Experiment = Experiment {
     id: "bf-timeline",

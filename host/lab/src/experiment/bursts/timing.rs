@@ -1,7 +1,6 @@
 //! Breakdown of the time of a frame in a burst, and the capacity of the raw link (5.1, 2.1).
 
-use super::{OfBursts, OfFrame, beside, tmotes, today};
-use crate::experiment::{Effort, Experiment, ExperimentResult, Metric, Point, Rows};
+use super::{beside, tmotes, today};
 use kinglet::flash::{Command, Driver};
 use kinglet::store::Record;
 use kinglet::time::{Duration, Instant};
@@ -13,6 +12,8 @@ use kinglet_scenario::simulated::profile_of;
 use kinglet_scenario::{Datagrams, File, Flash, Flow, FlowKind, Pace, Scenario, Wake};
 use kinglet_sim::flash::{FlashPart, M25P80};
 use kinglet_sweep::chart::{Bars, Figure, Timeline};
+use kinglet_sweep::experiment::{Effort, Experiment, ExperimentResult, Point, Rows};
+use kinglet_sweep::metric::{FULL, Metric, OfBursts, OfFrame};
 
 pub(in crate::experiment) const EXPERIMENT: Experiment = Experiment {
     id: "bf-timing",
@@ -69,7 +70,7 @@ const RATE: u32 = 8;
 /// Octets that fill a frame together with the compressed headers, which contain no addresses over
 /// one hop.
 const fn payload(hops: u32) -> u16 {
-    if hops == 1 { 108 } else { super::FULL }
+    if hops == 1 { 108 } else { FULL }
 }
 /// Octets of a file sent by PIP: about a minute.
 const BY_PIP: u32 = 500_000;

@@ -2,18 +2,15 @@
 //!
 //! | file | results |
 //! |---|---|
-//! | `metric.rs` | metrics of transfers between pairs of nodes |
 //! | `factorial.rs` | all settings together |
 //!
 //! The experiments with one or two of them are folders (`experiments/design-*`).
 
 mod factorial;
-mod metric;
 
 pub(super) use factorial::EXPERIMENT as FACTORIAL;
-pub use metric::OfPairs;
 
-use super::{Effort, point};
+use super::point;
 use kinglet::aodv;
 use kinglet::tcp::{ConnectionConfig, Rto};
 use kinglet::time::Duration;
@@ -21,6 +18,7 @@ use kinglet::{mac, net};
 use kinglet_scenario::{
     Buffer, EitherBackoff, Flow, FlowKind, MAC, Mss, NET, Pairs, Routing, Scenario, Tcp, motes,
 };
+use kinglet_sweep::experiment::Effort;
 
 /// Settings that the paper varies; the others stay at the values of its Table I.
 #[derive(Clone, Copy, Debug, PartialEq)]

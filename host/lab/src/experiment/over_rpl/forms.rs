@@ -2,7 +2,6 @@
 
 use super::point;
 use super::routes::Routes;
-use crate::experiment::{Effort, Experiment, ExperimentResult, Metric, OfTree, Point, Rows};
 use kinglet::net::Discard;
 use kinglet::rpl::Mode;
 use kinglet::time::{Duration, Instant};
@@ -12,6 +11,8 @@ use kinglet_scenario::{Building, Flow, FlowKind, NodeId, Routing, Rpl, Scenario,
 use kinglet_sim::Fault;
 use kinglet_sim::rng::{Purpose, stream};
 use kinglet_sweep::chart::Figure;
+use kinglet_sweep::experiment::{Effort, Experiment, ExperimentResult, Point, Rows};
+use kinglet_sweep::metric::{Metric, OfTree};
 use rayon::prelude::*;
 
 pub(in crate::experiment) const EXPERIMENT: Experiment = Experiment {

@@ -2,7 +2,6 @@
 
 use super::point;
 use super::routes::Routes;
-use crate::experiment::{Effort, Experiment, ExperimentResult, Metric, OfTree, Point, Rows};
 use kinglet::rpl::Mode;
 use kinglet::time::{Duration, Instant};
 use kinglet_network::build::{Ends, Network, network};
@@ -11,6 +10,8 @@ use kinglet_network::memory::peak_mib;
 use kinglet_network::tree;
 use kinglet_scenario::{NodeId, Routing, Rpl, Scenario};
 use kinglet_sweep::chart::Figure;
+use kinglet_sweep::experiment::{Effort, Experiment, ExperimentResult, Point, Rows};
+use kinglet_sweep::metric::{Metric, OfTree};
 use rayon::prelude::*;
 
 pub(in crate::experiment) const EXPERIMENT: Experiment = Experiment {

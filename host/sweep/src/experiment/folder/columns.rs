@@ -1,7 +1,6 @@
 //! Registry of columns: each metric by the name that files use.
 
-use super::super::timeout_cause::TimeoutCause;
-use super::super::{Metric, OfBursts, OfPairs, OfTree};
+use crate::metric::{Metric, OfBursts, OfPairs, OfTree, TimeoutCause};
 use kinglet_coap::Rto;
 use kinglet_scenario::Carrier;
 use kinglet_sim::ledger::Cause;
@@ -255,7 +254,7 @@ mod tests {
 
     #[test]
     fn the_documentation_has_all_columns() {
-        let text = include_str!("../../../EXPERIMENTS.md");
+        let text = include_str!("../../../../lab/EXPERIMENTS.md");
         for (key, unit, meaning) in columns() {
             let row = format!("| `{key}` | {unit} | {meaning} |");
             assert!(text.contains(&row), "EXPERIMENTS.md lacks: {row}");

@@ -1,9 +1,9 @@
 //! The folders that are part of the program.
 
-use super::super::{Effort, Experiment, ExperimentResult, Point, Rows};
 use super::{Definition, Folder};
+use crate::chart::Figure;
+use crate::experiment::{Effort, Experiment, ExperimentResult, Point, Rows};
 use kinglet_scenario::ScenarioError;
-use kinglet_sweep::chart::Figure;
 use std::sync::LazyLock;
 
 /// The definition of an experiment, or the reason why it has none.
@@ -96,7 +96,7 @@ folders! {
 static LISTED: LazyLock<Vec<Listed>> = LazyLock::new(listed);
 
 /// All experiments that are folders.
-pub(crate) fn experiments() -> impl Iterator<Item = Experiment> {
+pub fn experiments() -> impl Iterator<Item = Experiment> {
     LISTED.iter().map(|(experiment, _)| *experiment)
 }
 
@@ -104,7 +104,7 @@ pub(crate) fn experiments() -> impl Iterator<Item = Experiment> {
 ///
 /// # Errors
 /// The first error with file, line and what would be right.
-pub(crate) fn check(ids: &[&str]) -> Result<(), ScenarioError> {
+pub fn check(ids: &[&str]) -> Result<(), ScenarioError> {
     for (experiment, held) in LISTED.iter() {
         let definition = held.as_ref().map_err(Clone::clone)?;
         if ids.contains(&experiment.id) {
@@ -116,7 +116,7 @@ pub(crate) fn check(ids: &[&str]) -> Result<(), ScenarioError> {
 }
 
 /// The definition of the experiment with this id, if it is a folder without errors.
-pub(crate) fn definition(id: &str) -> Option<&'static Definition> {
+pub fn definition(id: &str) -> Option<&'static Definition> {
     let (_, held) = LISTED.iter().find(|(experiment, _)| experiment.id == id)?;
     held.as_ref().ok()
 }

@@ -1,11 +1,12 @@
 //! Fields of an experiment, and its points: values of all fields.
 
-use super::super::{Effort, Metric, Model};
 use super::columns::{CARRIERS, Column};
 use super::error::{Place, hint};
 use super::file::{File, Group, Text};
 use super::formula::{Absent, Known, Scope};
 use super::point::{Planned, Values};
+use crate::experiment::{Effort, Model};
+use crate::metric::Metric;
 use kinglet_scenario::read::Source;
 use kinglet_scenario::{Carrier, FieldPath, Scenario, ScenarioError};
 use minijinja::Value;

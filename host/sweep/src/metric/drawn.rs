@@ -3,7 +3,7 @@
 use kinglet_network::run::{Power, Sample};
 
 /// Relays of a path of ten hops; the ends have enough energy.
-pub(crate) const RELAYS: [u8; 9] = [1, 2, 3, 4, 5, 6, 7, 8, 9];
+pub const RELAYS: [u8; 9] = [1, 2, 3, 4, 5, 6, 7, 8, 9];
 
 /// Quantity of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,10 +71,10 @@ const NAMES: [[[&str; 6]; 3]; RELAYS.len()] = [
 impl Drawn {
     const OF_NODE: usize = WHENS.len() * WHATS.len();
     /// Number of values.
-    pub(super) const COUNT: usize = RELAYS.len() * Self::OF_NODE;
+    pub const COUNT: usize = RELAYS.len() * Self::OF_NODE;
 
     /// Value number `index`.
-    pub(super) const fn number(index: usize) -> Drawn {
+    pub const fn number(index: usize) -> Drawn {
         Drawn(index as u8)
     }
 

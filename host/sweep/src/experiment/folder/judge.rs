@@ -8,8 +8,8 @@ use super::point::{Planned, Values};
 use super::points::Points;
 use super::results::number;
 use crate::experiment::Model;
+use crate::row::Row;
 use kinglet_scenario::ScenarioError;
-use kinglet_sweep::row::Row;
 use std::collections::BTreeMap;
 use toml::Spanned;
 
@@ -18,11 +18,16 @@ const MODEL: &str = "model";
 
 /// A comparison with a bound.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Comparison {
+pub enum Comparison {
+    /// At least this.
     AtLeast(f64),
+    /// At most this.
     AtMost(f64),
+    /// Above this.
     Above(f64),
+    /// Below this.
     Below(f64),
+    /// In this range, ends included.
     Within(f64, f64),
     /// A condition: the value is 1 if it is met, else 0.
     Holds,
@@ -56,31 +61,40 @@ impl Comparison {
 }
 
 /// A compared value in words, the value, and its bound.
-pub(crate) type Compared = (String, f64, Comparison);
+pub type Compared = (String, f64, Comparison);
 
 /// A claim without the expressions that judge it; the fields are those of a claim in
 /// `claims.toml`.
-pub(crate) struct Statement<'a> {
-    pub(crate) id: &'a str,
-    pub(crate) place: &'a str,
-    pub(crate) statement: &'a str,
-    pub(crate) unit: &'a str,
-    pub(crate) paper: Option<f64>,
-    pub(crate) expected: bool,
-    pub(crate) tested: bool,
-    pub(crate) reason: &'a str,
-    pub(crate) seeds: u32,
+pub struct Statement<'a> {
+    /// Stable name.
+    pub id: &'a str,
+    /// Section, figure or table of the paper.
+    pub place: &'a str,
+    /// Statement of the paper.
+    pub statement: &'a str,
+    /// Unit of the compared quantity.
+    pub unit: &'a str,
+    /// The paper's value of that quantity, if it states one.
+    pub paper: Option<f64>,
+    /// True if the claim should pass.
+    pub expected: bool,
+    /// True if the claim is tested.
+    pub tested: bool,
+    /// Reason why the claim is not expected to pass or is not tested.
+    pub reason: &'a str,
+    /// Minimum number of seeds per point for a test.
+    pub seeds: u32,
 }
 
 /// A judged claim.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Judged {
+pub struct Judged {
     /// The quantity that is compared with the paper's.
-    pub(crate) ours: f64,
+    pub ours: f64,
     /// The compared values in words.
-    pub(crate) compared: String,
+    pub compared: String,
     /// All bounds.
-    pub(crate) bounds: Vec<Compared>,
+    pub bounds: Vec<Compared>,
 }
 
 /// Checks all expressions of the claims.
@@ -195,7 +209,7 @@ impl Limit {
 
 /// The part of a claim that is judged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Part {
+pub enum Part {
     /// All of it.
     Whole,
     /// What must pass under each model, under this one.
@@ -220,7 +234,7 @@ impl Definition {
     }
 
     /// Whether the claim with this id must pass under every model of the medium.
-    pub(crate) fn is_for_every_model(&self, id: &str) -> bool {
+    pub fn is_for_every_model(&self, id: &str) -> bool {
         self.claim(id).is_some_and(|claim| claim.every_model)
     }
 
@@ -228,7 +242,7 @@ impl Definition {
     ///
     /// # Errors
     /// [`Absent`], if a point is missing or an expression cannot be evaluated.
-    pub(crate) fn judge(&self, id: &str, rows: &[Row], part: Part) -> Result<Judged, Absent> {
+    pub fn judge(&self, id: &str, rows: &[Row], part: Part) -> Result<Judged, Absent> {
         let (claim, main) = (self.claim(id), self.main());
         let (claim, main) = claim.zip(main).ok_or(Absent::Missing)?;
         let mut here = main.clone();
@@ -297,12 +311,12 @@ impl Definition {
     }
 
     /// Whether the claim with this id has a part that is judged under the default model alone.
-    pub(crate) fn has_once(&self, id: &str) -> bool {
+    pub fn has_once(&self, id: &str) -> bool {
         self.claim(id).is_some_and(|claim| claim.once.is_some())
     }
 
     /// Its claims, in the order of the file.
-    pub(crate) fn claims(&self) -> impl Iterator<Item = Statement<'_>> {
+    pub fn claims(&self) -> impl Iterator<Item = Statement<'_>> {
         self.file.claim.iter().map(|claim| Statement {
             id: claim.id.get_ref(),
             place: &claim.place,

@@ -1,9 +1,9 @@
 //! Metrics of many flows that share one tree.
 
-use crate::experiment::intervals::jain;
+use super::intervals::jain;
+use crate::stats::{quantile, rank_correlation};
 use kinglet_network::run::{FlowResult, NodeResult, RunResult};
 use kinglet_scenario::{NodeId, Role, Scenario};
-use kinglet_sweep::stats::{quantile, rank_correlation};
 
 /// Metric of a network with a tree. Its flows carry readings or datagrams between nodes and the
 /// host.

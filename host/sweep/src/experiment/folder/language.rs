@@ -3,10 +3,10 @@
 
 use super::error::hint;
 use crate::experiment::Model;
+use crate::stats::rank_correlation;
 use kinglet_network::layout::{Format, bound, one_hop_bound};
 use kinglet_network::radio;
 use kinglet_scenario::{MAC, RadioProfile, tcplp};
-use kinglet_sweep::stats::rank_correlation;
 use minijinja::{Environment, Error, ErrorKind, UndefinedBehavior};
 
 /// The language.

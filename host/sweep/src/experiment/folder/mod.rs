@@ -2,7 +2,7 @@
 //!
 //! The file has everything but the text: the fields and their values, the measured and computed
 //! columns, the paper's figures, and the claims with the expressions that judge them
-//! (`EXPERIMENTS.md` of this crate). `README.md` has the text. Points are found by the values of
+//! (`host/lab/EXPERIMENTS.md`). `README.md` has the text. Points are found by the values of
 //! their fields; a point's name is for readers only.
 
 mod columns;
@@ -18,26 +18,26 @@ mod results;
 mod text;
 
 pub use columns::columns;
-pub(crate) use formula::Absent;
-pub(crate) use judge::{Compared, Comparison, Judged, Part, Statement};
-pub(crate) use list::{check, definition, experiments};
-pub(crate) use point::Planned;
+pub use formula::Absent;
+pub use judge::{Compared, Comparison, Judged, Part, Statement};
+pub use list::{check, definition, experiments};
+pub use point::Planned;
 
-use super::{Effort, ExperimentResult, Point, Rows};
+use crate::chart::Figure;
+use crate::experiment::{Effort, ExperimentResult, Point, Rows};
+use crate::sweep::Base;
 use error::Place;
 use file::File;
 use formula::Known;
 use kinglet_scenario::read::Source;
 use kinglet_scenario::{Scenario, ScenarioError};
-use kinglet_sweep::chart::Figure;
-use kinglet_sweep::sweep::Base;
 use points::{Field, Points, merge};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use text::Readme;
 
 /// An experiment as its folder defines it.
-pub(crate) struct Definition {
+pub struct Definition {
     path: PathBuf,
     text: String,
     file: File,
@@ -152,7 +152,7 @@ impl Definition {
     }
 
     /// The planned points.
-    pub(crate) fn planned(&self, effort: Effort) -> &[Planned] {
+    pub fn planned(&self, effort: Effort) -> &[Planned] {
         match effort {
             Effort::Quick => &self.quick,
             Effort::Full => &self.full,

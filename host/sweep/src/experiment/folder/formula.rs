@@ -8,8 +8,8 @@
 use super::error::{Place, hint};
 use super::language::{environment, invalid};
 use super::point::{Planned, Values};
+use crate::row::Row;
 use kinglet_scenario::ScenarioError;
-use kinglet_sweep::row::Row;
 use minijinja::value::Kwargs;
 use minijinja::{Environment, Error, Value};
 use std::collections::{BTreeMap, BTreeSet};
@@ -74,7 +74,7 @@ fn refused(place: Place<'_>, text: &str, error: &Error) -> ScenarioError {
 
 /// Reason why there is no value.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Absent {
+pub enum Absent {
     /// A point was not measured.
     Missing,
     /// The expression has another fault.

@@ -1,6 +1,6 @@
 //! Metrics of transfers between pairs of nodes.
 
-use crate::experiment::intervals::jain;
+use super::intervals::jain;
 use kinglet_network::run::{Activity, ActivityKind, FlowResult, NodeResult, RunResult};
 use kinglet_scenario::Scenario;
 

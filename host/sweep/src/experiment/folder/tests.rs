@@ -1,12 +1,15 @@
 //! Tests of the folders, and of errors in their files.
 
-use super::super::{Model, find};
 use super::*;
-use crate::claims;
-use kinglet_sweep::row::Row;
+use crate::experiment::{Experiment, Model};
+use crate::row::Row;
 use std::fs;
 
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../experiments");
+
+fn find(id: &str) -> Option<Experiment> {
+    experiments().find(|experiment| experiment.id == id)
+}
 
 /// Ids of all experiments that are folders.
 fn ids() -> Vec<&'static str> {
@@ -72,27 +75,6 @@ fn recorded(id: &'static str) -> ExperimentResult {
     let [first, last] = [seeds.next(), seeds.nth(1)].map(|it| it?.parse::<u32>().ok());
     let seeds = last.expect("the last seed") - first.expect("the first seed") + 1;
     ExperimentResult { id, rows: rows.collect(), samples: Vec::new(), seeds }
-}
-
-/// The recorded results lead to the recorded verdicts: so no bound and no expression can change
-/// unnoticed.
-#[test]
-fn recorded_results_are_judged_as_recorded() {
-    for id in ids() {
-        let path = Path::new(ROOT).join(id).join("results.md");
-        let text = fs::read_to_string(&path).expect("results");
-        let result = recorded(id);
-        let tables = crate::markdown::results(
-            &result,
-            &[],
-            &claims::check(std::slice::from_ref(&result)),
-            "",
-            "",
-        );
-        let (_, verdicts) = tables.split_once("| claim |").expect("a table of claims");
-        let (_, written) = text.split_once("| claim |").expect("a table of claims");
-        assert_eq!(verdicts, written, "{path:?}");
-    }
 }
 
 /// The measured part of the recorded results leads to the recorded bounds, computed columns and
@@ -379,16 +361,4 @@ fn a_bound_is_judged_where_its_columns_have_values() {
     let judge = |rows: &[Row]| definition.judge("design.retries.cwl1", rows, Part::Whole);
     rows.retain(|row| !row.label.contains(" cwl=1 "));
     assert_eq!(judge(&rows).map(|_| ()), Err(Absent::Missing));
-}
-
-#[test]
-fn a_claim_depends_on_the_model_if_it_fails_under_one() {
-    let mut result = recorded("tcplp-hops");
-    let row =
-        |row: &&mut Row| row.label == "hops=2 overlap=strict" && row.metric == "share_of_bound";
-    result.rows.iter_mut().find(row).expect("it is recorded").mean = 102.0;
-    let verdicts = claims::check(std::slice::from_ref(&result));
-    let verdict = verdicts.iter().find(|it| it.id == "tcplp.sec7.2.bound").expect("a claim");
-    assert_eq!(verdict.outcome(), claims::Outcome::DependsOnModel);
-    assert!(verdict.failed.iter().all(|failed| failed.starts_with("strict overlap: ")));
 }

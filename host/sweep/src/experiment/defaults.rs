@@ -3,7 +3,7 @@
 //!
 //! These points are outside the plan: neither the paper's figures nor claims concern them.
 
-use super::{Experiment, Point};
+use crate::experiment::{Experiment, Point};
 use kinglet_scenario::{HostTcp, Wire};
 
 /// Name of their curve.
@@ -36,36 +36,4 @@ pub(super) fn beside(experiment: &Experiment, plan: &[Point]) -> Vec<Point> {
 fn own(main: &Point, plan: &[Point]) -> Option<Point> {
     let own = || plan.iter().filter(|point| point.scenario.has_defaults());
     own().find(|point| point.label.ends_with(&main.label)).or_else(|| own().next()).cloned()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::{Effort, all, find};
-    use super::*;
-
-    fn labels(id: &str) -> Vec<String> {
-        let experiment = find(id).expect("there is one");
-        let points = beside(experiment, &(experiment.plan)(Effort::Full));
-        points.into_iter().map(|point| point.label).collect()
-    }
-
-    #[test]
-    fn every_experiment_that_simulates_has_the_defaults_and_every_host_is_linux_as_well() {
-        for experiment in all() {
-            let points = experiment.points(Effort::Full);
-            assert_eq!(points.iter().any(|p| p.scenario.has_defaults()), !points.is_empty());
-            let host = |linux: bool| {
-                let wires = points.iter().filter_map(|p| p.scenario.wire.as_ref());
-                wires.filter(|wire| (wire.host == HostTcp::Linux) == linux).count()
-            };
-            assert!(host(true) > 0 || host(false) == 0, "{}", experiment.id);
-        }
-    }
-
-    #[test]
-    fn they_are_those_of_the_main_point() {
-        assert_eq!(labels("tcplp-hops"), ["hops=3 defaults"]);
-        assert_eq!(labels("tcplp-flows"), ["kinglet tcp load_kbps=8 host=linux"]);
-        assert_eq!(labels("kinglet-load"), [""; 0]);
-    }
 }

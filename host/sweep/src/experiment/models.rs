@@ -3,13 +3,13 @@
 //! The goodput of several hops depends on the interference between nodes, which is unknown for the
 //! papers' buildings. So such a claim passes only if it passes under all these models.
 
-use super::{Effort, RSSI_DBM, line_scenario};
 use crate::conflict::sharing;
+use crate::experiment::{Effort, RSSI_DBM, line_scenario};
 use kinglet_scenario::{Link, NodeId, Overlap, Propagation, Scenario};
 
 /// Medium of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Model {
+pub enum Model {
     /// Each node is in range of its neighbours, all at the same strength; overlaps are resolved by
     /// the ratio of signal to interference and noise. The default.
     Sinr,
@@ -28,10 +28,10 @@ const RANGE_M: f64 = 10.0;
 
 impl Model {
     /// All models, the default first.
-    pub(crate) const ALL: [Model; 4] = [Model::Sinr, Model::Strict, Model::Louder, Model::Farther];
+    pub const ALL: [Model; 4] = [Model::Sinr, Model::Strict, Model::Louder, Model::Farther];
 
     /// Name for readers and of the curve.
-    pub(crate) const fn name(self) -> &'static str {
+    pub const fn name(self) -> &'static str {
         match self {
             Model::Sinr => "sinr-ber",
             Model::Strict => "strict overlap",
@@ -41,7 +41,7 @@ impl Model {
     }
 
     /// Its name in files.
-    pub(crate) const fn key(self) -> &'static str {
+    pub const fn key(self) -> &'static str {
         match self {
             Model::Sinr => "sinr-ber",
             Model::Strict => "strict",
@@ -51,7 +51,7 @@ impl Model {
     }
 
     /// End of the points' labels; a point may add more.
-    pub(crate) const fn suffix(self) -> &'static str {
+    pub const fn suffix(self) -> &'static str {
         match self {
             Model::Sinr => "",
             Model::Strict => " overlap=strict",
@@ -61,14 +61,14 @@ impl Model {
     }
 
     /// Number of links of such a line that exclude each other: the divisor of B.
-    pub(crate) fn sharing(self, hops: u32) -> f64 {
+    pub fn sharing(self, hops: u32) -> f64 {
         let mut scenario = line_scenario(Effort::Quick, hops, 0);
         self.apply(&mut scenario);
         sharing(&scenario).map_or(f64::NAN, f64::from)
     }
 
     /// Sets the medium of a line and leaves the rest of the scenario unchanged.
-    pub(crate) fn apply(self, scenario: &mut Scenario) {
+    pub fn apply(self, scenario: &mut Scenario) {
         let medium = &mut scenario.medium;
         medium.overlap = Overlap::SinrBer;
         match self {

@@ -1,10 +1,13 @@
 //! Metrics of a run in which all nodes sleep.
 
 use super::drawn::When;
-use super::{Drawn, FULL, OfFrame};
+use super::{Drawn, OfFrame};
 use kinglet_network::build::payload_of;
 use kinglet_network::run::{NodeResult, RunResult, Sample, StrobeResult};
 use kinglet_scenario::Scenario;
+
+/// Octets that fill a frame over several hops together with the compressed headers.
+pub const FULL: u16 = 103;
 
 /// Metric of a path whose nodes sleep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

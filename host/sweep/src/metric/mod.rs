@@ -1,19 +1,33 @@
 //! Metrics of a finished simulation.
 
-use super::bursts::OfBursts;
-use super::design::OfPairs;
-use super::duty_cycles::OfNode;
-use super::intervals::{fairness, jain, quantile};
-use super::over_rpl::OfTree;
-use super::requests;
-use super::timeout_cause::TimeoutCause;
+mod bursts;
+mod drawn;
+mod intervals;
+mod node;
+mod of_frame;
+mod pairs;
+mod timeout_cause;
+mod tree;
+
+pub use bursts::{FULL, OfBursts};
+pub use drawn::{Drawn, RELAYS};
+pub use node::OfNode;
+pub use of_frame::OfFrame;
+pub use pairs::OfPairs;
+pub use timeout_cause::TimeoutCause;
+pub use tree::OfTree;
+
+use crate::stats;
 use core::ops::Range;
+use intervals::{fairness, jain, quantile};
 use kinglet_network::cpu::host_cost_of;
 use kinglet_network::run::{FlowResult, NodeResult, RunResult};
 use kinglet_scenario::{Carrier, FlowKind, Role, Scenario, Sensor};
 use kinglet_sim::cpu::CpuWork;
 use kinglet_sim::ledger::Cause;
-use kinglet_sweep::stats;
+
+/// Leaf of the office that serves pages: number 12 of TCPlp, three hops from the border router.
+pub const SERVER: u32 = 11;
 
 /// A quantity measured in every run of a point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -290,7 +304,7 @@ impl Metric {
         }
         let flow = run.flows.first()?;
         let frames = || run.nodes.iter().map(|n| n.frames_sent).sum::<u64>() as f64;
-        let server = || run.nodes.get(requests::SERVER as usize);
+        let server = || run.nodes.get(SERVER as usize);
         match self {
             Metric::Goodput => flow.goodput_kbps,
             Metric::SegmentLoss => flow.segment_loss.map(|share| share * 100.0),

@@ -1,17 +1,17 @@
 //! What a folder adds to the measured rows: bounds, computed columns, the paper's figures, and
 //! figures.
 
+use super::Definition;
 use super::error::{Place, hint};
 use super::file::{Drawing, Each, Number, Overlay, Parts, Text};
 use super::formula::{Absent, Known, Scope};
 use super::point::{Planned, Values};
 use super::points::Points;
-use super::{Definition, ExperimentResult, Point, Rows};
-use crate::experiment::DEFAULTS;
+use crate::chart::{Bars, Cwnd, Figure, Lines, Series, Style, Timeline, curves, overlay};
+use crate::experiment::{DEFAULTS, ExperimentResult, Point, Rows};
+use crate::row::Row;
 use kinglet_network::run::RunResult;
 use kinglet_scenario::ScenarioError;
-use kinglet_sweep::chart::{Bars, Cwnd, Figure, Lines, Series, Style, Timeline, curves, overlay};
-use kinglet_sweep::row::Row;
 use std::collections::BTreeSet;
 use toml::Spanned;
 

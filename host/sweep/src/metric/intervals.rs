@@ -1,8 +1,8 @@
 //! Goodput of sensors in intervals of 40 s: amount and fairness (TCPlp §8.3).
 
+use crate::stats;
 use kinglet_network::apps::sense::INTERVAL;
 use kinglet_network::run::RunResult;
-use kinglet_sweep::stats;
 
 /// Goodput of each sensor's flow in each whole interval except the first, in which they start;
 /// kb/s.
