@@ -4,12 +4,13 @@ use crate::exit::{Code, Failure, cancel_on_ctrl_c, cut_short, say};
 use crate::outputs::{Files, Output, Outputs, Slot};
 use crate::progress::Progress;
 use clap::{Args, Subcommand};
-use kinglet_lab::claims::{self, Verdict};
-use kinglet_lab::demonstration::Question;
+use kinglet_lab::claims;
 use kinglet_lab::experiment;
-use kinglet_lab::{markdown, output, report};
 use kinglet_network::capture::write_profile;
 use kinglet_network::run::{self, Options, RunError};
+use kinglet_report::question::Question;
+use kinglet_report::verdict::Verdict;
+use kinglet_report::{markdown, output, page};
 use kinglet_scenario::Role;
 use kinglet_sweep::experiment::{
     Effort, Experiment, ExperimentConfig, Outcome, folder, run as simulate,
@@ -257,7 +258,7 @@ pub(crate) fn run_plans(
 }
 
 pub(crate) fn print_tables(outcome: &Outcome, verdicts: &[Verdict]) {
-    say(&output::comparison(&outcome.experiments));
+    say(&output::comparison(&outcome.experiments, experiment::all()));
     say("\n");
     say_verdicts(outcome, verdicts);
 }
@@ -319,8 +320,9 @@ impl ReportFiles {
         outputs.write(self.json, &output::json(&outcome.experiments, verdicts));
         outputs.write(self.csv, &output::csv(&outcome.experiments));
         let version = env!("CARGO_PKG_VERSION");
-        let header = report::Header { command, version, interrupted: outcome.interrupted };
-        let page = report::html(&header, questions, &outcome.experiments, verdicts);
+        let header = page::Header { command, version, interrupted: outcome.interrupted };
+        let page =
+            page::html(&header, experiment::all(), questions, &outcome.experiments, verdicts);
         let written = outputs.write(self.page, &page);
         for (experiment, file) in &self.captures {
             if outcome.experiments.iter().any(|result| result.id == experiment.id) {
@@ -396,7 +398,7 @@ impl TableFiles {
             }
             for (index, figure) in drawn.iter().enumerate() {
                 let name = markdown::picture_name(index);
-                outputs.write_inside(*folder, &name, &report::picture(figure));
+                outputs.write_inside(*folder, &name, &page::picture(figure));
             }
         }
         outputs.write(self.claims, &index_of(&dir));

@@ -1,10 +1,10 @@
 //! A page that shows the network and its last ten minutes, rewritten every second.
 
 use crate::network::Mesh;
-use kinglet_lab::report::live;
 use kinglet_network::capture::whole;
 use kinglet_network::run::Tree;
 use kinglet_network::tree::Look;
+use kinglet_report::page::live;
 use kinglet_scenario::{NodeId, Scenario};
 use kinglet_time::{Duration, Instant};
 use std::collections::VecDeque;

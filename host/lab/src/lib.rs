@@ -2,7 +2,6 @@
 //!
 //! * [`experiment`] — sweeps over scenarios and seeds, with the paper's figures and bounds
 //! * [`claims`] — claims of the paper, checked against measurements
-//! * [`report`], [`output`], [`tables`] — HTML, JSON, tables
 //!
 //! [`kinglet_scenario`] describes a simulation.
 
@@ -10,14 +9,8 @@ pub mod audit;
 pub mod claims;
 pub mod demonstration;
 pub mod experiment;
-pub mod features;
-pub mod markdown;
 mod model;
-pub mod output;
 mod probe;
-pub mod report;
-pub mod restarts;
-pub mod tables;
 mod timers;
 
 #[cfg(doctest)]

@@ -1,8 +1,9 @@
 //! Experiments.
 
 use crate::{errors, interrupt};
+use kinglet_lab::claims;
 use kinglet_lab::experiment;
-use kinglet_lab::{claims, output};
+use kinglet_report::output;
 use kinglet_scenario as scenario;
 use kinglet_sweep::experiment::{Effort, ExperimentConfig, run};
 use pyo3::exceptions::{PyKeyError, PyKeyboardInterrupt};

@@ -3,6 +3,7 @@
 //! * [`sweep`] — lists of values for fields of one scenario, in all combinations, and seeds
 //! * [`experiment`] — plans of points, their runs, and experiments that are folders; [`metric`] has
 //!   their quantities
+//! * [`features`], [`restarts`] — networks with each pair of features; restarts of each node
 //! * [`advise`] — a search for the best settings, confirmed with other seeds
 //! * [`stats`], [`effects`] — means with intervals, effects of fields; [`seeds`] by purpose
 //! * [`conflict`] — links of a path that exclude each other
@@ -15,7 +16,9 @@ pub mod chart;
 pub mod conflict;
 pub mod effects;
 pub mod experiment;
+pub mod features;
 pub mod metric;
+pub mod restarts;
 pub mod row;
 pub mod seeds;
 pub mod stats;

@@ -24,10 +24,11 @@ mod tests_of;
 mod timing;
 
 use crate::experiment::{self};
+use kinglet_report::verdict::Verdict;
 use kinglet_sweep::experiment::folder::Absent;
 use kinglet_sweep::experiment::{ExperimentResult, Results};
 use kinglet_sweep::row::Row;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
 /// A statement of a paper.
 #[derive(Clone, Debug, Deserialize)]
@@ -84,78 +85,6 @@ pub fn all() -> Vec<Claim> {
     let mut claims = file.expect("claims.toml is tested").claim;
     claims.extend(experiment::all().iter().flat_map(|it| formulas::claims(it.id)));
     claims
-}
-
-/// Result of the check of a claim.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Verdict {
-    /// Id of the claim.
-    pub id: String,
-    /// Experiment that tested it.
-    pub experiment: String,
-    /// The paper's value.
-    pub paper: Option<f64>,
-    /// Our value.
-    pub ours: Option<f64>,
-    /// Unit of both values.
-    pub unit: String,
-    /// True if it passes under every model of the medium that applies; null if it was not tested.
-    pub holds: Option<bool>,
-    /// True if it passes under some of these models and fails under others.
-    pub depends_on_model: bool,
-    /// Unmet bounds as text.
-    pub failed: Vec<String>,
-    /// Compared values, and the reason if the claim fails.
-    pub reason: String,
-    /// Statement of the paper.
-    #[serde(skip)]
-    pub statement: String,
-    /// Section, figure or table of the paper.
-    #[serde(skip)]
-    pub place: String,
-    /// True if a failed claim is an error.
-    #[serde(skip)]
-    pub expected: bool,
-    /// Range of our value of a known failure, from `known.toml`.
-    #[serde(skip)]
-    pub known: Option<known::Range>,
-}
-
-/// Possible outcomes of a claim.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
-    /// The claim passes.
-    Holds,
-    /// The claim passes under some models of the medium but not under all that apply.
-    DependsOnModel,
-    /// The claim fails.
-    Fails,
-    /// The claim was not tested.
-    NotTested,
-}
-
-impl Verdict {
-    /// Outcome of the claim.
-    pub const fn outcome(&self) -> Outcome {
-        match self.holds {
-            Some(true) => Outcome::Holds,
-            Some(false) if self.depends_on_model => Outcome::DependsOnModel,
-            Some(false) => Outcome::Fails,
-            None => Outcome::NotTested,
-        }
-    }
-
-    /// True if the claim should pass but failed or was not tested, or if our value of a known
-    /// failure has left its range: a known failure hides neither a regression nor a repair.
-    pub fn is_failure(&self) -> bool {
-        self.expected && self.holds != Some(true) || self.left().is_some()
-    }
-
-    /// The range that our value has left.
-    fn left(&self) -> Option<known::Range> {
-        let ours = self.ours?;
-        self.known.filter(|range| !range.contains(ours))
-    }
 }
 
 /// Result of a test.
@@ -255,6 +184,7 @@ mod outcomes;
 mod tests {
     use super::*;
     use crate::experiment;
+    use kinglet_report::verdict::Outcome;
     use std::collections::BTreeSet;
 
     #[test]

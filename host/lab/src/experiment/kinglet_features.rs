@@ -1,9 +1,9 @@
 //! Networks that contain each pair of two features.
 
-use crate::features::{Row, START_S, worst};
 use kinglet_network::run::{Options, run};
 use kinglet_sweep::chart::Figure;
 use kinglet_sweep::experiment::{Effort, Experiment, ExperimentResult, Point, Rows};
+use kinglet_sweep::features::{Row, START_S, worst};
 use kinglet_sweep::metric::Metric;
 use rayon::prelude::*;
 use std::collections::BTreeMap;

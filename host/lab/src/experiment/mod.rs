@@ -109,10 +109,11 @@ fn nothing_to_simulate(_: Effort) -> Vec<Point> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{claims, markdown};
+    use crate::claims;
     use kinglet_network::run;
+    use kinglet_report::{markdown, page};
     use kinglet_scenario::{HostTcp, NodeId, Route, Routing};
-    use kinglet_sweep::experiment::{self as engine, ExperimentConfig};
+    use kinglet_sweep::experiment::{self as engine, ExperimentConfig, ExperimentResult};
     use std::collections::BTreeSet;
     use std::path::{Path, PathBuf};
     use std::sync::atomic::AtomicBool;
@@ -162,6 +163,17 @@ mod tests {
         let quiet: Vec<_> =
             verdicts.iter().filter(|it| it.holds.is_none()).map(|it| &it.id).collect();
         assert!(verdicts.len() > 1 && quiet.is_empty(), "not tested: {quiet:?}");
+    }
+
+    #[test]
+    fn an_experiment_without_rows_has_a_section_in_a_report() {
+        let header = page::Header { command: "", version: "", interrupted: false };
+        for Experiment { id, .. } in all() {
+            let (rows, samples) = (Vec::new(), Vec::new());
+            let empty = ExperimentResult { id, rows, samples, seeds: 0 };
+            let page = page::html(&header, all(), &[], &[empty], &[]);
+            assert!(page.contains(&format!("<section id=\"{id}\">")), "{id}");
+        }
     }
 
     #[test]

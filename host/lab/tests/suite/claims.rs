@@ -1,6 +1,7 @@
 //! Known failures.
 
-use kinglet_lab::claims::{Verdict, check};
+use kinglet_lab::claims::check;
+use kinglet_report::verdict::Verdict;
 use kinglet_sweep::experiment::ExperimentResult;
 
 #[test]

@@ -2,6 +2,4 @@
 
 mod air;
 mod claims;
-mod features;
 mod recorded;
-mod restarts;

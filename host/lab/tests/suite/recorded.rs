@@ -1,7 +1,9 @@
 //! Claims of recorded results.
 
+use kinglet_lab::claims;
 use kinglet_lab::experiment::all;
-use kinglet_lab::{claims, markdown};
+use kinglet_report::markdown;
+use kinglet_report::verdict::Outcome;
 use kinglet_sweep::experiment::ExperimentResult;
 use kinglet_sweep::experiment::folder::definition;
 use kinglet_sweep::row::Row;
@@ -66,6 +68,6 @@ fn a_claim_depends_on_the_model_if_it_fails_under_one() {
     result.rows.iter_mut().find(row).expect("it is recorded").mean = 102.0;
     let verdicts = claims::check(std::slice::from_ref(&result));
     let verdict = verdicts.iter().find(|it| it.id == "tcplp.sec7.2.bound").expect("a claim");
-    assert_eq!(verdict.outcome(), claims::Outcome::DependsOnModel);
+    assert_eq!(verdict.outcome(), Outcome::DependsOnModel);
     assert!(verdict.failed.iter().all(|failed| failed.starts_with("strict overlap: ")));
 }

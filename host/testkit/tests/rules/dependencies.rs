@@ -9,6 +9,10 @@ const SCENARIO: &str = "kinglet-scenario";
 const NETWORK: &str = "kinglet-network";
 /// Sweeps of scenarios.
 const SWEEP: &str = "kinglet-sweep";
+/// Pages and tables.
+const REPORT: &str = "kinglet-report";
+/// The crates below the experiments in Rust.
+const LAB: [&str; 4] = [SCENARIO, NETWORK, SWEEP, REPORT];
 /// The layers below all others.
 const BASE: [&str; 5] =
     ["kinglet-mem", "kinglet-octets", "kinglet-random", "kinglet-time", "kinglet-wire"];
@@ -84,26 +88,24 @@ fn allowed(name: &str) -> Option<Vec<&'static str>> {
         "kinglet-pip" => vec![RADIO, "kinglet-time", "kinglet-sim"],
         SCENARIO => [below_lab(), vec!["kinglet-peers"]].concat(),
         NETWORK => [below_lab(), vec!["kinglet-peers", "kinglet-pip", SCENARIO]].concat(),
-        "kinglet-lab" => {
-            [below_lab(), vec!["kinglet-peers", "kinglet-pip", SCENARIO, NETWORK, SWEEP]].concat()
-        }
+        "kinglet-lab" => [below_lab(), vec!["kinglet-peers", "kinglet-pip"], LAB.to_vec()].concat(),
+        REPORT => [below_lab(), vec![SCENARIO, NETWORK, SWEEP]].concat(),
         SWEEP => [below_lab(), vec!["kinglet-pip", SCENARIO, NETWORK]].concat(),
         "kinglet-gateway" => {
             let own = ["kinglet-spinel", "kinglet-zep", IDENTITY];
-            [below_lab().as_slice(), &["kinglet-lab", "kinglet-peers", SCENARIO, NETWORK], &own]
-                .concat()
+            [below_lab().as_slice(), &["kinglet-peers"], &LAB, &own].concat()
         }
         "kinglet-zep" => [below_lab(), vec!["kinglet-spinel", IDENTITY]].concat(),
         // A driver as well, for hosts; its tests use the kit with a model of the coprocessor.
         "kinglet-spinel" => {
             vec![KIT, CHIPS, RADIO, "kinglet-time", "kinglet-wire", "kinglet", "kinglet-apps"]
         }
-        "kinglet-python" => vec!["kinglet-lab", SCENARIO, NETWORK, SWEEP],
+        "kinglet-python" => [LAB.as_slice(), &["kinglet-lab"]].concat(),
         "kinglet-cli" => {
             // Its tests have sticks, and read pages.
             let tests = ["kinglet-spinel", CHIPS, IDENTITY];
-            let own = ["kinglet-lab", SCENARIO, NETWORK, SWEEP, "kinglet-gateway", "kinglet-zep"];
-            [below_lab().as_slice(), &own, &tests].concat()
+            let own = ["kinglet-lab", "kinglet-gateway", "kinglet-zep"];
+            [below_lab().as_slice(), &LAB, &own, &tests].concat()
         }
         "xtask" => vec![],
         _ => return None,
@@ -254,7 +256,7 @@ mod tests {
             ["kinglet-mem", "kinglet-tcp", "kinglet-coap", "kinglet-mac", "kinglet", "kinglet-apps"]
         {
             let below = allowed(name).expect("on the map");
-            let lab = [SCENARIO, NETWORK, SWEEP, "kinglet-lab"];
+            let lab = LAB.into_iter().chain(["kinglet-lab"]);
             for host in
                 ["kinglet-sim", "kinglet-gateway", "kinglet-cli", TESTKIT].into_iter().chain(lab)
             {

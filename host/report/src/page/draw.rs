@@ -2,7 +2,7 @@
 
 use super::drawing::{Drawing, Key, NARROW};
 use super::escape;
-use crate::output::short;
+use crate::number::short;
 use kinglet_sweep::chart::Bars;
 use std::fmt::Write;
 

@@ -11,12 +11,11 @@ mod timeline;
 pub use live::live;
 pub use one_run::one_run;
 
-use crate::claims::{Outcome, Verdict};
-use crate::demonstration::Question;
-use crate::experiment::find;
-use crate::output::{short, with_interval};
+use crate::number::{short, with_interval};
+use crate::question::Question;
+use crate::verdict::{Outcome, Verdict};
 use kinglet_sweep::chart::Figure;
-use kinglet_sweep::experiment::ExperimentResult;
+use kinglet_sweep::experiment::{Effort, Experiment, ExperimentResult};
 use kinglet_sweep::row::Row;
 use std::fmt::Write;
 
@@ -30,22 +29,28 @@ pub struct Header<'a> {
     pub interrupted: bool,
 }
 
-/// The page: answers to questions, plots of experiments, then claims. Same results, same bytes.
+/// The page: answers to questions, plots of those experiments that have results, then claims. Same
+/// results, same bytes.
 pub fn html(
     header: &Header<'_>,
+    experiments: &[Experiment],
     questions: &[Question],
     results: &[ExperimentResult],
     claims: &[Verdict],
 ) -> String {
     let mut page = String::with_capacity(256 * 1024);
     begin(&mut page, "Kinglet lab report");
-    head(&mut page, header, results, claims);
+    let titled = |id: &str| experiments.iter().find(|it| it.id == id);
+    let titles = results.iter().map(|it| (it.id, titled(it.id).map_or(it.id, |it| it.title)));
+    head(&mut page, header, titles, claims);
     page.push_str("<main>\n");
     for (number, question) in (1..).zip(questions) {
         question_section(&mut page, number, question);
     }
     for result in results {
-        experiment_section(&mut page, result);
+        if let Some(experiment) = titled(result.id) {
+            experiment_section(&mut page, experiment, result);
+        }
     }
     claims_section(&mut page, claims);
     end(&mut page);
@@ -115,7 +120,13 @@ pub fn escape(text: &str) -> String {
     out
 }
 
-fn head(page: &mut String, header: &Header<'_>, results: &[ExperimentResult], claims: &[Verdict]) {
+/// Head of the page; `titles` has id and title of each experiment.
+fn head<'a>(
+    page: &mut String,
+    header: &Header<'_>,
+    titles: impl ExactSizeIterator<Item = (&'a str, &'a str)>,
+    claims: &[Verdict],
+) {
     let held = claims.iter().filter(|c| c.holds == Some(true)).count();
     let failed = claims.iter().filter(|c| c.is_failure()).count();
     let known = claims.len() - held - failed;
@@ -136,14 +147,13 @@ fn head(page: &mut String, header: &Header<'_>, results: &[ExperimentResult], cl
         (held, "claims pass", "good"),
         (failed, "fail", if failed == 0 { "" } else { "bad" }),
         (known, "known failures, or not tested", ""),
-        (results.len(), "experiments", ""),
+        (titles.len(), "experiments", ""),
     ] {
         let _ = writeln!(page, "<li class=\"{class}\"><b>{number}</b> {text}</li>");
     }
     page.push_str("</ul>\n<nav aria-label=\"Experiments\">\n");
-    for result in results {
-        let title = find(result.id).map_or(result.id, |e| e.title);
-        let id = escape(result.id);
+    for (id, title) in titles {
+        let id = escape(id);
         let _ = writeln!(page, "<a href=\"#{id}\">{}</a>", escape(title));
     }
     if !claims.is_empty() {
@@ -243,8 +253,7 @@ fn claims_section(page: &mut String, claims: &[Verdict]) {
     page.push_str("</section>\n");
 }
 
-fn experiment_section(page: &mut String, result: &ExperimentResult) {
-    let Some(experiment) = find(result.id) else { return };
+fn experiment_section(page: &mut String, experiment: &Experiment, result: &ExperimentResult) {
     let id = escape(result.id);
     let _ = writeln!(
         page,
@@ -254,7 +263,7 @@ fn experiment_section(page: &mut String, result: &ExperimentResult) {
     );
     let figures = (experiment.figures)(result);
     draw_figures(page, &figures, &id);
-    let seeds = match (experiment.plan)(kinglet_sweep::experiment::Effort::Quick).is_empty() {
+    let seeds = match (experiment.plan)(Effort::Quick).is_empty() {
         true => "computed".to_owned(),
         false => format!("{} seeds per point", result.seeds),
     };

@@ -3,7 +3,7 @@
 use super::draw::{Axis, COLOURS, abscissa, ordinate};
 use super::drawing::{Drawing, Key, NARROW};
 use super::escape;
-use crate::output::short;
+use crate::number::short;
 use kinglet_sweep::chart::{Cwnd, Lines, Series, Style};
 use std::fmt::Write;
 

@@ -1,8 +1,8 @@
 //! Pairwise tests of features in a network: each flow delivers its share.
 
-use kinglet_lab::features::{Row, START_S, worst};
 use kinglet_network::run::{Options, run};
 use kinglet_scenario::Scenario;
+use kinglet_sweep::features::{Row, START_S, worst};
 use rayon::prelude::*;
 
 /// A seed that was not used for tuning.
@@ -24,7 +24,7 @@ fn each_flow_delivers_nine_tenths_whichever_two_features_meet() {
 
 #[test]
 fn the_office_in_which_all_sleep_works_with_each_routing() {
-    let text = include_str!("../../scenarios/office-asleep.toml");
+    let text = include_str!("../../../lab/scenarios/office-asleep.toml");
     let text = text.replace("duration_s = 300", "duration_s = 1800");
     for routing in ["static", "mesh", "rpl", "aodv"] {
         let text = text.replace("[net]", &format!("[net]\nrouting = \"{routing}\""));

@@ -1,7 +1,7 @@
 //! Results as the Markdown tables of an experiment's folder.
 
-use crate::claims::{Outcome, Verdict};
-use crate::output::{short, with_interval};
+use crate::number::{short, with_interval};
+use crate::verdict::{Outcome, Verdict};
 use kinglet_sweep::chart::Figure;
 use kinglet_sweep::experiment::ExperimentResult;
 use kinglet_sweep::row::Row;

@@ -44,7 +44,7 @@ impl Row {
     }
 
     /// Returns whether it has this value, written as `axis=value`.
-    pub(crate) fn has(&self, value: &str) -> bool {
+    pub fn has(&self, value: &str) -> bool {
         self.values().any(|it| it == value)
     }
 

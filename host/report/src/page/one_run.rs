@@ -1,7 +1,7 @@
 //! Page of a single simulation.
 
 use super::{Header, begin, draw_figures, end, escape, map, table};
-use crate::output::short;
+use crate::number::short;
 use crate::tables::{self, Table};
 use kinglet_network::run::{NodeResult, RunResult};
 use kinglet_scenario::Scenario;

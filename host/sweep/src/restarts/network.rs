@@ -7,7 +7,7 @@ use kinglet_scenario::{Addressing, CONTEXTS, LinkAddresses, NodeId, Objective, S
 use std::net::Ipv6Addr;
 
 /// The scenario of a cell before the restart.
-pub(crate) fn scenario(cell: &Cell) -> Scenario {
+pub fn scenario(cell: &Cell) -> Scenario {
     let mut text = String::from("name = \"restart\"\nduration_s = 3_600\n");
     for (node, role) in (0..).zip(["border-router", "router", "router", "router", "leaf"]) {
         if role == "leaf" && !cell.has_leaf() {

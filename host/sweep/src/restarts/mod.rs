@@ -7,10 +7,11 @@
 
 mod board;
 mod cells;
-pub(crate) mod network;
+mod network;
 mod watch;
 
 pub use cells::{Cell, Changed, Part, Routing, Traffic};
+pub use network::scenario;
 
 use kinglet::time::{Duration, Instant};
 use kinglet_scenario::NodeId;
@@ -48,7 +49,7 @@ pub struct Verdict {
 
 impl Verdict {
     /// No pair has communicated.
-    pub(crate) const NEVER: Verdict =
+    pub const NEVER: Verdict =
         Verdict { pairs: 0, seconds: None, control: 0.0, lost: 0, sent: 0, late: Vec::new() };
 
     /// Returns whether all pairs communicated again in time.

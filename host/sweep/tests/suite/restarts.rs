@@ -1,7 +1,7 @@
 //! A node of a working network restarts: all pairs that communicated before communicate again
 //! within half a minute, without external help.
 
-use kinglet_lab::restarts::{Cell, run};
+use kinglet_sweep::restarts::{Cell, run};
 use rayon::prelude::*;
 
 /// A seed that was not used for tuning.

@@ -1,9 +1,9 @@
 //! Results as JSON, CSV and text tables.
 
-use crate::claims::{Outcome, Verdict};
-use crate::experiment::find;
+use crate::number::{short, with_interval};
+use crate::verdict::{Outcome, Verdict};
 use kinglet_sweep::experiment::folder::definition;
-use kinglet_sweep::experiment::{Effort, ExperimentResult};
+use kinglet_sweep::experiment::{Effort, Experiment, ExperimentResult};
 use kinglet_sweep::row::Row;
 use serde::Serialize;
 use std::fmt::Write;
@@ -85,33 +85,13 @@ fn quote(field: &str) -> String {
     }
 }
 
-/// A number with about three significant digits.
-pub fn short(value: f64) -> String {
-    let size = value.abs();
-    match size {
-        _ if !value.is_finite() => "–".to_owned(),
-        _ if value == 0.0 => "0".to_owned(),
-        _ if size >= 1_000.0 => format!("{value:.0}"),
-        _ if size >= 10.0 => format!("{value:.1}"),
-        _ if size >= 0.1 => format!("{value:.2}"),
-        _ => format!("{value:.4}"),
-    }
-}
-
-/// Mean with interval.
-pub fn with_interval(row: &Row) -> String {
-    match row.ci95 {
-        Some(half) => format!("{} ± {}", short(row.mean), short(half)),
-        None => short(row.mean),
-    }
-}
-
 /// The rows that can be compared with a bound or the paper (all rows, if there are none), as a text
-/// table per experiment.
-pub fn comparison(results: &[ExperimentResult]) -> String {
+/// table for each; `experiments` has their titles.
+pub fn comparison(results: &[ExperimentResult], experiments: &[Experiment]) -> String {
     let mut text = String::new();
     for result in results {
-        let title = find(result.id).map_or("", |e| e.title);
+        let experiment = experiments.iter().find(|it| it.id == result.id);
+        let title = experiment.map_or("", |it| it.title);
         let _ = writeln!(text, "\n{} — {title}", result.id);
         let comparable = |row: &&Row| row.paper.is_some() || row.bound.is_some();
         let compared: Vec<&Row> = result.rows.iter().filter(comparable).collect();
@@ -264,16 +244,6 @@ mod tests {
     fn csv_quotes_what_needs_it() {
         let text = csv(&[result()]);
         assert!(text.contains("tcplp-hops,\"hops=3, \"\"a\"\"\",3,goodput,kb/s,19.5,0.25,,19.5\n"));
-    }
-
-    #[test]
-    fn numbers_keep_about_three_digits() {
-        for (value, text) in
-            [(0.0, "0"), (0.01234, "0.0123"), (0.5, "0.50"), (19.54, "19.5"), (1234.5, "1234")]
-        {
-            assert_eq!(short(value), text);
-        }
-        assert_eq!(short(f64::INFINITY), "–");
     }
 
     #[test]
