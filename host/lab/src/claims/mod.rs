@@ -23,7 +23,7 @@ mod stacks;
 mod tests_of;
 mod timing;
 
-use crate::experiment::{self};
+use crate::experiment;
 use kinglet_report::verdict::Verdict;
 use kinglet_sweep::experiment::folder::Absent;
 use kinglet_sweep::experiment::{ExperimentResult, Results};

@@ -2,7 +2,7 @@
 //! channel assessment. `kinglet lab run air-validation` does the same for longer.
 
 use kinglet_lab::audit::audit;
-use kinglet_lab::experiment::{self};
+use kinglet_lab::experiment;
 use kinglet_scenario::{FlowKind, Role, Scenario};
 use kinglet_sweep::experiment::{Effort, Point};
 use rayon::prelude::*;
