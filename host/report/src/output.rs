@@ -180,6 +180,7 @@ pub(crate) fn table(head: &[&str], body: Vec<Vec<String>>, numbers_from: usize) 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use kinglet_sweep::experiment::folder;
     use serde_json::Value;
 
     fn result() -> ExperimentResult {
@@ -238,6 +239,29 @@ mod tests {
         ];
         assert_eq!(keys(&value["claims"][0]), claim);
         assert_eq!(value["claims"][0]["holds"], Value::Bool(false));
+    }
+
+    #[test]
+    fn a_comparison_has_the_title_of_its_experiment() {
+        let experiments: Vec<Experiment> = folder::experiments().collect();
+        let title = experiments.iter().find(|it| it.id == "tcplp-hops").expect("listed").title;
+        let text = comparison(&[result()], &experiments);
+        assert!(text.starts_with(&format!("\ntcplp-hops — {title}\n")), "{text}");
+    }
+
+    #[test]
+    fn a_table_of_a_folder_has_the_values_of_the_fields_of_each_point() {
+        let point = &definition("tcplp-hops").expect("a folder").planned(Effort::Full)[0];
+        let mut result = result();
+        result.rows[0].label.clone_from(&point.name);
+        let text = table_csv(&result, "", "").expect("a folder");
+        let lines: Vec<Vec<&str>> = text.lines().map(|line| line.split(',').collect()).collect();
+        let (head, row) = (&lines[1], &lines[2]);
+        for (name, value) in point.fields() {
+            let place = head.iter().position(|it| *it == name).expect("a column");
+            assert_eq!(row[place], value, "{name}");
+        }
+        assert_eq!((head.len(), row.len()), (point.fields().count() + 7, head.len()));
     }
 
     #[test]
