@@ -1,6 +1,6 @@
 //! Files written by users.
 
-use kinglet_lab::scenario::Scenario;
+use kinglet_scenario::Scenario;
 
 /// Scenario files: any text gives a scenario or an error that can be displayed.
 pub fn scenario(data: &[u8]) {

@@ -1,7 +1,7 @@
 //! The table as curves: goodput of the stacks against the loss of frames.
 
-use kinglet_lab::chart::{Figure, Lines, Series, Style};
-use kinglet_lab::report;
+use kinglet_sweep::chart::{Figure, Lines, Series, Style};
+use kinglet_report::page;
 
 /// Rows that are drawn, with the names of their curves: every peer in the better of its settings,
 /// Kinglet with and without loss reports of its MAC.
@@ -21,7 +21,7 @@ pub fn svg(curves: Vec<(&str, Vec<(f64, f64, f64)>)>) -> String {
         style: Style::Measured,
         points: points.into_iter().map(|(x, y, deviation)| (x, y, Some(deviation))).collect(),
     };
-    report::picture(&Figure::Lines(Lines {
+    page::picture(&Figure::Lines(Lines {
         title: "Goodput on one lossy link, five-frame segments".to_owned(),
         x_label: "frames lost after the link's retries, %".to_owned(),
         y_label: "goodput, kb/s (± standard deviation)".to_owned(),

@@ -5,10 +5,10 @@ use crate::outputs::{Files, Input, Output};
 use crate::progress::Progress;
 use crate::sim_cmd::warn_renamed;
 use crate::sweep_cmd::{here, program};
-use kinglet_lab::advise::{
+use kinglet_sweep::advise::{
     Advice, AdviceConfig, AdviseError, Change, Kept, Objective, Verdict, advise,
 };
-use kinglet_lab::sweep::{Base, Journal};
+use kinglet_sweep::sweep::{Base, Journal};
 use std::fmt::Write as _;
 use std::sync::Mutex;
 

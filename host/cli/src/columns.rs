@@ -1,9 +1,10 @@
 //! The columns that the rows of a sweep can have, known before the first run.
 
 use crate::exit::Failure;
-use kinglet_lab::run::{Options, Reasons, RunResult, renamed, run};
-use kinglet_lab::scenario::{Flow, FlowKind, Role, Routing, Scenario, nearest};
-use kinglet_lab::sweep::{Record, columns_of};
+use kinglet_network::run::{Options, Reasons, RunResult, renamed, run};
+use kinglet_network::table::Record;
+use kinglet_scenario::{Flow, FlowKind, Role, Routing, Scenario, nearest};
+use kinglet_sweep::sweep::columns_of;
 use serde_json::Value;
 
 /// Parts of a result that are not columns.
@@ -81,7 +82,7 @@ fn reasons() -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use kinglet_lab::sweep::simulate;
+    use kinglet_sweep::sweep::simulate;
     use std::path::Path;
     use std::sync::atomic::AtomicBool;
 

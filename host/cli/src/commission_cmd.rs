@@ -5,7 +5,7 @@ use crate::image;
 use crate::outputs::{Files, Input, Output, Slot};
 use kinglet_gateway::router::devices::Device;
 use kinglet_gateway::router::settings::Settings;
-use kinglet_lab::capture::whole;
+use kinglet_network::capture::whole;
 use kinglet_zep::key;
 use std::fmt::Write as _;
 use std::fs::{self, Permissions};

@@ -3,7 +3,8 @@
 use crate::exit::{Code, Failure, cancel_on_ctrl_c, say};
 use crate::lab_cmd::{DEFAULT_OUT, report_files, run_plans};
 use kinglet_lab::demonstration::{self, IDS, SEEDS};
-use kinglet_lab::experiment::{self, Effort, Experiment};
+use kinglet_lab::experiment;
+use kinglet_sweep::experiment::{Effort, Experiment};
 use std::path::Path;
 use std::sync::atomic::Ordering;
 

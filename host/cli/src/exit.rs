@@ -1,7 +1,7 @@
 //! Exit codes, and Ctrl-C.
 
-use kinglet_lab::run::RunError;
-use kinglet_lab::scenario::ScenarioError;
+use kinglet_network::run::RunError;
+use kinglet_scenario::ScenarioError;
 use std::io::{ErrorKind, Write};
 use std::path::Path;
 use std::process::ExitCode;

@@ -5,7 +5,7 @@ use crate::outputs::{Files, Input, Output};
 use crate::sim_cmd::warn;
 use kinglet_gateway::show;
 use kinglet_gateway::{GatewayError, Options};
-use kinglet_lab::scenario::{Prefix, Scenario};
+use kinglet_scenario::{Prefix, Scenario};
 use kinglet_zep::air::Ends;
 use std::path::PathBuf;
 

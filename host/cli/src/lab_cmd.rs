@@ -4,13 +4,17 @@ use crate::exit::{Code, Failure, cancel_on_ctrl_c, cut_short, say};
 use crate::outputs::{Files, Output, Outputs, Slot};
 use crate::progress::Progress;
 use clap::{Args, Subcommand};
-use kinglet_lab::capture::write_profile;
-use kinglet_lab::claims::{self, Verdict};
-use kinglet_lab::demonstration::Question;
-use kinglet_lab::experiment::{self, Effort, Experiment, ExperimentConfig, Outcome};
-use kinglet_lab::run::{self, Options, RunError};
-use kinglet_lab::scenario::Role;
-use kinglet_lab::{markdown, output, report};
+use kinglet_lab::claims;
+use kinglet_lab::experiment;
+use kinglet_network::capture::write_profile;
+use kinglet_network::run::{self, Options, RunError};
+use kinglet_report::question::Question;
+use kinglet_report::verdict::Verdict;
+use kinglet_report::{markdown, output, page};
+use kinglet_scenario::Role;
+use kinglet_sweep::experiment::{
+    Effort, Experiment, ExperimentConfig, Outcome, folder, run as simulate,
+};
 use std::io::Write as _;
 use std::path::Path;
 use std::sync::atomic::Ordering;
@@ -142,7 +146,7 @@ pub(crate) fn run(command: Command) -> Result<Code, Failure> {
 }
 
 fn list() -> Result<Code, Failure> {
-    experiment::check(&[])?;
+    folder::check(&[])?;
     let width = experiment::all().iter().map(|e| e.id.len()).max().unwrap_or(0);
     for experiment in experiment::all() {
         say(&format!("{:<width$}  {} ({})\n", experiment.id, experiment.title, experiment.source));
@@ -151,8 +155,8 @@ fn list() -> Result<Code, Failure> {
 }
 
 fn columns() -> Code {
-    let width = experiment::columns().map(|(key, ..)| key.len()).max().unwrap_or(0);
-    for (key, unit, meaning) in experiment::columns() {
+    let width = folder::columns().map(|(key, ..)| key.len()).max().unwrap_or(0);
+    for (key, unit, meaning) in folder::columns() {
         say(&format!("{key:<width$}  {meaning}, {unit}\n"));
     }
     Code::Success
@@ -205,7 +209,7 @@ pub(crate) fn select(ids: &[String]) -> Result<Vec<&'static Experiment>, Failure
     for id in ids {
         let Some(found) = experiment::find(id) else {
             let known: Vec<&str> = experiment::all().iter().map(|e| e.id).collect();
-            let hint = match kinglet_lab::scenario::nearest(id, &known) {
+            let hint = match kinglet_scenario::nearest(id, &known) {
                 Some(near) => format!("did you mean {near}?"),
                 None => format!("known are {}", known.join(", ")),
             };
@@ -221,7 +225,7 @@ pub(crate) fn select(ids: &[String]) -> Result<Vec<&'static Experiment>, Failure
 /// The same experiments, if their files have no error.
 fn checked(experiments: Vec<&'static Experiment>) -> Result<Vec<&'static Experiment>, Failure> {
     let ids: Vec<&str> = experiments.iter().map(|it| it.id).collect();
-    experiment::check(&ids)?;
+    folder::check(&ids)?;
     Ok(experiments)
 }
 
@@ -246,7 +250,7 @@ pub(crate) fn run_plans(
     let update = |done, planned| progress.update(done, planned);
     let cancel = cancel_on_ctrl_c();
     let config = ExperimentConfig { effort, seeds, first_seed, jobs, cancel, progress: &update };
-    let outcome = experiment::run(experiments, config)
+    let outcome = simulate(experiments, config)
         .map_err(|e| Failure { message: e.to_string(), ..e.error.into() })?;
     drop(progress);
     let verdicts = claims::check(&outcome.experiments);
@@ -254,7 +258,7 @@ pub(crate) fn run_plans(
 }
 
 pub(crate) fn print_tables(outcome: &Outcome, verdicts: &[Verdict]) {
-    say(&output::comparison(&outcome.experiments));
+    say(&output::comparison(&outcome.experiments, experiment::all()));
     say("\n");
     say_verdicts(outcome, verdicts);
 }
@@ -316,8 +320,9 @@ impl ReportFiles {
         outputs.write(self.json, &output::json(&outcome.experiments, verdicts));
         outputs.write(self.csv, &output::csv(&outcome.experiments));
         let version = env!("CARGO_PKG_VERSION");
-        let header = report::Header { command, version, interrupted: outcome.interrupted };
-        let page = report::html(&header, questions, &outcome.experiments, verdicts);
+        let header = page::Header { command, version, interrupted: outcome.interrupted };
+        let page =
+            page::html(&header, experiment::all(), questions, &outcome.experiments, verdicts);
         let written = outputs.write(self.page, &page);
         for (experiment, file) in &self.captures {
             if outcome.experiments.iter().any(|result| result.id == experiment.id) {
@@ -349,7 +354,7 @@ impl TableFiles {
         let dir = files.directory("--tables", dir);
         let mut of = |id: &'static str| {
             let folder = files.folder(dir, id);
-            let rows = experiment::has_fields(id).then(|| files.inside(folder, ROWS));
+            let rows = folder::definition(id).is_some().then(|| files.inside(folder, ROWS));
             TablesOf { id, folder, tables: files.inside(folder, RESULTS), rows }
         };
         let tables = experiments.iter().map(|experiment| of(experiment.id)).collect();
@@ -393,7 +398,7 @@ impl TableFiles {
             }
             for (index, figure) in drawn.iter().enumerate() {
                 let name = markdown::picture_name(index);
-                outputs.write_inside(*folder, &name, &report::picture(figure));
+                outputs.write_inside(*folder, &name, &page::picture(figure));
             }
         }
         outputs.write(self.claims, &index_of(&dir));

@@ -1,6 +1,6 @@
 //! Files that a scenario or a sweep names.
 
-use kinglet_lab::sweep::Base;
+use kinglet_sweep::sweep::Base;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 

@@ -9,7 +9,7 @@
 use crate::exit::{Code, Failure, incomplete};
 use crate::named::named_files;
 use clap::builder::{MapValueParser, PathBufValueParser, TypedValueParser, ValueParserFactory};
-use kinglet_lab::capture::{PROFILE, profile, whole};
+use kinglet_network::capture::{PROFILE, profile, whole};
 use std::ffi::OsString;
 use std::fs;
 use std::io::{self, ErrorKind, Write as _};

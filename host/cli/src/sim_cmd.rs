@@ -3,12 +3,12 @@
 use crate::exit::{Code, Failure, cancel_on_ctrl_c, cut_short, note, say};
 use crate::outputs::{Files, Input, Output};
 use crate::progress::Progress;
-use kinglet_lab::capture::write_profile;
-use kinglet_lab::report::{self, Header};
-use kinglet_lab::run::{self, FlowResult, Options, RunResult};
-use kinglet_lab::scenario::Scenario;
-use kinglet_lab::scenario::renamed::Change;
-use kinglet_lab::tables;
+use kinglet_network::capture::write_profile;
+use kinglet_network::run::{self, FlowResult, Options, RunResult};
+use kinglet_report::page::{self, Header};
+use kinglet_report::tables;
+use kinglet_scenario::Scenario;
+use kinglet_scenario::renamed::Change;
 use std::path::Path;
 use std::sync::atomic::Ordering;
 
@@ -108,7 +108,7 @@ pub(crate) fn run(args: &Args) -> Result<Code, Failure> {
         let command = format!("kinglet sim {} --seed {seed}", file.display());
         let version = env!("CARGO_PKG_VERSION");
         let header = Header { command: &command, version, interrupted: stopped };
-        outputs.write(page, &report::one_run(&header, &scenario, &result, args.timeline));
+        outputs.write(page, &page::one_run(&header, &scenario, &result, args.timeline));
     }
     if args.json {
         let text = serde_json::to_string_pretty(&result)

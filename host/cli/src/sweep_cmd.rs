@@ -5,9 +5,10 @@ use crate::exit::{Code, Failure, cancel_on_ctrl_c, note, say};
 use crate::outputs::{Files, Input, Output, Outputs, Slot};
 use crate::progress::Progress;
 use crate::sim_cmd::warn_renamed;
-use kinglet_lab::report::picture;
-use kinglet_lab::sweep::{self, Finished, Format, Journal, JournalError, Plan, SweepConfig};
-use kinglet_lab::sweep::{FieldEffect, FieldEffects, Sweep, SweepError, Table};
+use kinglet_network::table::{self, Format, Table};
+use kinglet_report::page::picture;
+use kinglet_sweep::sweep::{self, Finished, Journal, JournalError, Plan, SweepConfig};
+use kinglet_sweep::sweep::{FieldEffect, FieldEffects, Sweep, SweepError};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -107,7 +108,7 @@ pub(crate) fn run(args: &Args) -> Result<Code, Failure> {
     // Each is tried, whatever the result of the others.
     let mut whole = true;
     for (format, out) in &outs {
-        whole &= outputs.write_by(*out, |file| sweep::write(&table, *format, file));
+        whole &= outputs.write_by(*out, |file| table::write(&table, *format, file));
     }
     let effects = effects(args, &plan, &finished)?;
     if let Some((plot, figure)) = plot.zip(effects.as_ref().and_then(FieldEffects::figure)) {

@@ -2,7 +2,7 @@
 
 use crate::exit::{Code, Failure, note, say};
 use crate::outputs::{Files, Input, Output};
-use kinglet_lab::scenario::renamed::{Change, Upgraded, check_kind, upgrade};
+use kinglet_scenario::renamed::{Change, Upgraded, check_kind, upgrade};
 use std::path::Path;
 
 #[derive(clap::Args)]

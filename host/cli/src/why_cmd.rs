@@ -2,7 +2,7 @@
 
 use crate::exit::{Code, Failure, note, say};
 use crate::outputs::{Files, Input};
-use kinglet_lab::trace::{Case, Fate, Trace, TraceError, Wanted, read, why};
+use kinglet_network::trace::{Case, Fate, Trace, TraceError, Wanted, read, why};
 use std::collections::BTreeMap;
 use std::path::Path;
 

@@ -13,7 +13,7 @@ use kinglet::{Node, Profile};
 use kinglet_apps::App;
 use kinglet_gateway::show::Output;
 use kinglet_gateway::{Options, OwnApp, run_with};
-use kinglet_lab::scenario::{Prefix, Scenario};
+use kinglet_scenario::{Prefix, Scenario};
 use std::error::Error;
 
 /// UDP port of the application.

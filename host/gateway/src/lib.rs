@@ -140,9 +140,9 @@ mod stick;
 pub mod tun;
 
 use bridge::{BridgeStats, Observer};
-use kinglet_lab::capture::{Observations, write_profile};
-use kinglet_lab::profile::LabProfile;
-use kinglet_lab::scenario::{NodeId, Prefix, Scenario};
+use kinglet_network::capture::{Observations, write_profile};
+use kinglet_network::profile::LabProfile;
+use kinglet_scenario::{NodeId, Prefix, Scenario};
 use kinglet_sim::Hosted;
 use kinglet_sim::pcap::Pcap;
 use kinglet_zep::air::Ends;

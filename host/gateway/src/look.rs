@@ -5,7 +5,7 @@ use crate::network::{Mesh, NodeCounters};
 use crate::policy::Drops;
 use crate::status::Status;
 use crate::stick::RadioLook;
-use kinglet_lab::run::{BorderResult, FlowResult, LossResult, Reasons};
+use kinglet_network::run::{BorderResult, FlowResult, LossResult, Reasons};
 use kinglet_time::Duration;
 use kinglet_zep::console::Report;
 use serde::Serialize;

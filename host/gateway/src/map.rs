@@ -1,11 +1,11 @@
 //! A page that shows the network and its last ten minutes, rewritten every second.
 
 use crate::network::Mesh;
-use kinglet_lab::capture::whole;
-use kinglet_lab::report::live;
-use kinglet_lab::run::Tree;
-use kinglet_lab::scenario::{NodeId, Scenario};
-use kinglet_lab::tree::Look;
+use kinglet_network::capture::whole;
+use kinglet_network::run::Tree;
+use kinglet_network::tree::Look;
+use kinglet_report::page::live;
+use kinglet_scenario::{NodeId, Scenario};
 use kinglet_time::{Duration, Instant};
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind, Write as _};

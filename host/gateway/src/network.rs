@@ -12,16 +12,16 @@ use kinglet::net::Discard;
 use kinglet::radio::Channel;
 use kinglet::rpl::{Info, Sequence};
 use kinglet::wire::ieee802154::Address;
-use kinglet_lab::apps::coap::CoapServer;
-use kinglet_lab::apps::site::WebServer;
-use kinglet_lab::build::{self, Stations};
-use kinglet_lab::profile::LabProfile;
-use kinglet_lab::run::{
+use kinglet_network::apps::coap::CoapServer;
+use kinglet_network::apps::site::WebServer;
+use kinglet_network::build::{self, Stations};
+use kinglet_network::profile::LabProfile;
+use kinglet_network::run::{
     BorderResult, FlowResult, LossResult, Reasons, Watch, add_faults, check, flow_records,
     prepare_life,
 };
-use kinglet_lab::scenario::{Addressing, Fault, FlowKind, Listening, NodeId, Role, Scenario, Wire};
-use kinglet_lab::tree::{NextHops, links};
+use kinglet_network::tree::{NextHops, links};
+use kinglet_scenario::{Addressing, Fault, FlowKind, Listening, NodeId, Role, Scenario, Wire};
 use kinglet_sim::pcap::Pcap;
 use kinglet_sim::{Hosted, World};
 use kinglet_time::{Duration, Instant, earliest};
@@ -440,7 +440,7 @@ impl Mesh {
     }
 
     /// Returns whether `node` has an echo, a sink and a source
-    /// ([`kinglet_lab::apps::services::PORTS`]).
+    /// ([`kinglet_scenario::SERVICE_PORTS`]).
     pub fn has_services(&self, node: NodeId) -> bool {
         self.services.contains(&node)
     }

@@ -2,7 +2,7 @@
 //! (see [`kinglet_radio::serial`]). The line is a Unix socket, as an emulator offers it for a UART.
 
 use crate::beyond::Beyond;
-use kinglet_lab::build::Site as Simulated;
+use kinglet_network::build::Site as Simulated;
 use kinglet_radio::serial::{Receiver, Request, send_event};
 use kinglet_radio::{Command, Event, Filter};
 use kinglet_sim::trace::Look;

@@ -9,9 +9,8 @@ use crate::stick::RadioLook;
 use crate::tun::TunConfig;
 use core::net::Ipv6Addr;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use kinglet_lab::apps::services::PORTS;
-use kinglet_lab::run::{BorderResult, FlowResult, LossResult};
-use kinglet_lab::scenario::{Fault, Role, Transport};
+use kinglet_network::run::{BorderResult, FlowResult, LossResult};
+use kinglet_scenario::{Fault, Role, SERVICE_PORTS, Transport};
 use kinglet_zep::device::Change;
 use kinglet_zep::reload::Reloaded;
 use serde::Serialize;
@@ -598,7 +597,7 @@ fn services(mesh: &Mesh) -> String {
     let Some(Mote { address, .. }) = motes.max_by_key(|mote| mote.hops) else {
         return String::new();
     };
-    let [(echo, _), (sink, _), (source, _)] = PORTS;
+    let [(echo, _), (sink, _), (source, _)] = SERVICE_PORTS;
     format!(
         "\nservices: TCP port {echo} echoes, {sink} takes all it gets, {source} sends without \
          end\n  \

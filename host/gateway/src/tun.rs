@@ -1,7 +1,7 @@
 //! The TUN devices: their creation, and help if the system forbids it.
 
 use core::net::Ipv6Addr;
-use kinglet_lab::scenario::Prefix;
+use kinglet_scenario::Prefix;
 use std::fmt;
 use std::io;
 use std::net::UdpSocket;

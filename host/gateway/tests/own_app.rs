@@ -8,7 +8,7 @@ use core::net::Ipv6Addr;
 use kinglet_gateway::GatewayError;
 use kinglet_gateway::bridge::{End, Network};
 use kinglet_gateway::network::Mesh;
-use kinglet_lab::scenario::{Prefix, Scenario};
+use kinglet_scenario::{Prefix, Scenario};
 use kinglet_time::Duration;
 use kinglet_wire::{checksum, udp};
 use own_app::{Clock, PORT, everywhere};

@@ -8,7 +8,7 @@ mod riot;
 
 use kinglet_gateway::bridge::{self, BridgeStats, HostLink, Hosts, Observer};
 use kinglet_gateway::network::Mesh;
-use kinglet_lab::scenario::{Prefix, Scenario};
+use kinglet_scenario::{Prefix, Scenario};
 use kinglet_zep::air::Ends;
 use kinglet_zep::mote::Mote;
 use riot::Air;

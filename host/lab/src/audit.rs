@@ -2,16 +2,17 @@
 //! backoff grid, and the result of each clear channel assessment. The audience of each frame is
 //! computed independently from the scenario, so that the simulator does not check itself.
 
-use crate::backoff::EitherBackoff;
-use crate::build::radio_of;
-use crate::run::{self, RunError};
-use crate::scenario::{Cca, FlowKind, HostCost, NodeId, Propagation, RadioProfile, Role, Scenario};
 use kinglet::mac::{Csma, TinyOs};
 use kinglet::time::Instant;
 use kinglet::wire::ieee802154::Address;
+use kinglet_network::run::{self, RunError};
 use kinglet_radio::{
     ACK_NOTICED, ACK_PSDU, ACK_WAIT, CCA, SIFS, SYMBOL, TURNAROUND, UNIT_BACKOFF, air_time,
     spacing_after,
+};
+use kinglet_scenario::simulated::radio_of;
+use kinglet_scenario::{
+    Cca, EitherBackoff, FlowKind, HostCost, NodeId, Propagation, RadioProfile, Role, Scenario,
 };
 use kinglet_sim::trace::{Event, Opening, To, Tracer, What};
 use std::collections::VecDeque;
@@ -363,7 +364,7 @@ fn nearest(scenario: &Scenario) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scenario::Flow;
+    use kinglet_scenario::Flow;
 
     fn three_hops() -> Scenario {
         let mut scenario = Scenario::default().on_line(3, 8.0).as_tcplp();
@@ -472,7 +473,7 @@ mod tests {
     fn only_a_repetition_or_a_burst_may_follow_without_an_assessment() {
         let of = |first: &str, outcome: &str, next_us: u64| {
             let mut scenario = Scenario::default().on_line(1, 8.0).as_tcplp();
-            scenario.wake = Some(crate::scenario::Wake::DEFAULT);
+            scenario.wake = Some(kinglet_scenario::Wake::DEFAULT);
             let mut auditor = Auditor::new(&scenario);
             let next = format!("0.{next_us:06} 1 {FRAME}");
             for line in ["0.010000 1 cca clear", first, outcome, &next] {

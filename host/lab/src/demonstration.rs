@@ -3,11 +3,12 @@
 //! Each answer is a small table with Kinglet's own TCP first, and one conclusion in words. The page
 //! draws the same tables as plots.
 
-use crate::chart::{Figure, Lines, Series, Style};
-use crate::experiment::{Effort, ExperimentResult, Model, line_scenario};
-use crate::layout::{Format, bound};
-use crate::output::short;
-use crate::scenario::RadioProfile;
+use kinglet_network::layout::{Format, bound};
+use kinglet_report::number::short;
+use kinglet_report::question::{Answer, Question};
+use kinglet_scenario::RadioProfile;
+use kinglet_sweep::chart::Style;
+use kinglet_sweep::experiment::{Effort, ExperimentResult, Model, line_scenario};
 use std::fmt::Write;
 
 /// The experiments that the demonstration runs, in quick form.
@@ -16,55 +17,6 @@ pub const IDS: [&str; 3] = ["kinglet-hops", "tcplp-hops", "tcplp-loss"];
 /// Seeds per point: fewer than for a published table, so that the demonstration takes less than a
 /// minute on two cores.
 pub const SEEDS: u32 = 3;
-
-/// A question with its measured answer.
-pub struct Question {
-    /// Text that ends in a question mark.
-    pub text: &'static str,
-    /// The measured quantity with its unit.
-    pub measured: &'static str,
-    /// The condition that varies between columns, with its unit.
-    pub varied: &'static str,
-    /// Values of that condition, and the heads of the columns.
-    pub columns: Vec<(f64, String)>,
-    /// Rows, Kinglet first.
-    pub rows: Vec<Answer>,
-    /// The answer in one sentence.
-    pub verdict: String,
-}
-
-/// One row of an answer.
-pub struct Answer {
-    /// The stack and its settings, or the source of a published figure.
-    pub name: &'static str,
-    /// Measured here, published, or a bound.
-    pub style: Style,
-    /// One value per column with half the width of its 95 % interval; `None` where nothing was
-    /// measured or published.
-    pub values: Vec<Option<(f64, Option<f64>)>>,
-}
-
-impl Question {
-    /// The values of a row that was measured for all columns.
-    fn complete(&self, row: usize) -> Option<Vec<f64>> {
-        self.rows.get(row)?.values.iter().map(|value| value.map(|(mean, _)| mean)).collect()
-    }
-
-    /// The answer as a plot.
-    pub fn figure(&self) -> Figure {
-        let series = self.rows.iter().map(|row| {
-            let columns = self.columns.iter().zip(&row.values);
-            let points = columns.filter_map(|((x, _), value)| value.map(|(y, ci)| (*x, y, ci)));
-            Series { name: row.name.to_owned(), style: row.style, points: points.collect() }
-        });
-        Figure::Lines(Lines {
-            title: self.measured.to_owned(),
-            x_label: self.varied.to_owned(),
-            y_label: self.measured.to_owned(),
-            series: series.collect(),
-        })
-    }
-}
 
 /// The three questions, in the order in which they are printed. `None` if an experiment is missing.
 pub fn questions(results: &[ExperimentResult]) -> Option<[Question; 3]> {
@@ -298,14 +250,15 @@ fn wrapped(text: &mut String, verdict: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::experiment::{self, Rows};
+    use crate::experiment;
+    use kinglet_sweep::experiment::{Effort, Rows};
 
     /// Results of the three experiments with all rows that the questions need, `value` each.
     fn results(value: f64) -> Vec<ExperimentResult> {
         let of = |id: &'static str| {
             let experiment = experiment::find(id).expect("listed");
             let mut rows = Rows::default();
-            for point in experiment.points(experiment::Effort::Quick) {
+            for point in experiment.points(Effort::Quick) {
                 for metric in ["goodput", RELIABILITY, RADIO] {
                     rows.compute(&point.label, point.series, point.x, (metric, ""), value);
                 }

@@ -4,8 +4,6 @@
 //! The tests do not depend on the settings of a stack. Each test is one connection, in virtual
 //! time.
 
-use crate::apps::tcp::{Foreign, Socket, Tcp};
-use crate::profile::LabProfile;
 use core::net::Ipv6Addr;
 use kinglet::net::{InterfaceAddress, NextHop, Route};
 use kinglet::radio::Capabilities;
@@ -16,6 +14,8 @@ use kinglet::wire::tcp::{Flags, Header, Options, Segment, Timestamps, set_checks
 use kinglet::wire::{Ecn, checksum};
 use kinglet::{Config, Node};
 use kinglet_apps::Sockets;
+use kinglet_network::apps::tcp::{Foreign, Socket, Tcp};
+use kinglet_network::profile::LabProfile;
 use kinglet_peers::{Host, Quirks, Stack};
 
 const PROBE: Ipv6Addr = Ipv6Addr::new(0xfd00, 0, 0, 0, 0, 0, 0, 1);

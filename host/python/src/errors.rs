@@ -1,9 +1,9 @@
 //! Failures as the exceptions of `kinglet.errors`.
 
-use kinglet_lab::run::RunError;
-use kinglet_lab::scenario::ScenarioError;
-use kinglet_lab::scenario::renamed::Change;
-use kinglet_lab::sweep::{JournalError, SweepError};
+use kinglet_network::run::RunError;
+use kinglet_scenario::ScenarioError;
+use kinglet_scenario::renamed::Change;
+use kinglet_sweep::sweep::{JournalError, SweepError};
 use pyo3::call::PyCallArgs;
 use pyo3::exceptions::PyFutureWarning;
 use pyo3::prelude::*;

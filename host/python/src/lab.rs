@@ -1,8 +1,11 @@
 //! Experiments.
 
 use crate::{errors, interrupt};
-use kinglet_lab::experiment::{self, Effort, ExperimentConfig};
-use kinglet_lab::{claims, output, scenario};
+use kinglet_lab::claims;
+use kinglet_lab::experiment;
+use kinglet_report::output;
+use kinglet_scenario as scenario;
+use kinglet_sweep::experiment::{Effort, ExperimentConfig, run};
 use pyo3::exceptions::{PyKeyError, PyKeyboardInterrupt};
 use pyo3::prelude::*;
 use std::sync::atomic::AtomicBool;
@@ -39,7 +42,7 @@ pub(crate) fn run_experiment(
         let progress = &|_, _| ();
         let config =
             ExperimentConfig { effort, seeds, first_seed, jobs, cancel: &cancel, progress };
-        experiment::run(&[found], config)
+        run(&[found], config)
     };
     let (done, raised) = interrupt::work(py, &cancel, |_| Ok(()), measure);
     let interrupted =

@@ -16,7 +16,7 @@ use pyo3::prelude::*;
 /// The unit of a column by its name; empty for counts and for text.
 #[pyfunction]
 fn unit(name: &str) -> &'static str {
-    kinglet_lab::sweep::unit(name)
+    kinglet_network::table::unit(name)
 }
 
 #[pymodule]

@@ -1,9 +1,9 @@
 //! One run.
 
 use crate::{errors, interrupt};
-use kinglet_lab::run::{Options, run as simulated};
-use kinglet_lab::scenario::{Scenario, ScenarioError};
-use kinglet_lab::sweep::{Base, Sweep};
+use kinglet_network::run::{Options, run as simulated};
+use kinglet_scenario::{Scenario, ScenarioError};
+use kinglet_sweep::sweep::{Base, Sweep};
 use pyo3::prelude::*;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;

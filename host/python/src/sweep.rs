@@ -1,8 +1,9 @@
 //! Sweeps: runs for any executor, and their results.
 
 use crate::{errors, interrupt, run};
-use kinglet_lab::scenario::ScenarioError;
-use kinglet_lab::sweep::{self, Cells, Finished, Journal, Plan, Record, Sweep, SweepConfig};
+use kinglet_network::table::{self, Cells, Record};
+use kinglet_scenario::ScenarioError;
+use kinglet_sweep::sweep::{self, Finished, Journal, Plan, Sweep, SweepConfig};
 use pyo3::prelude::*;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -109,7 +110,7 @@ impl Session {
     /// The columns of the finished runs, in order.
     fn table<'py>(&self, py: Python<'py>) -> PyResult<Vec<Column<'py>>> {
         let columns = self.plan.table(&self.finished).columns.into_iter();
-        let column = |column: sweep::Column| {
+        let column = |column: table::Column| {
             let (kind, cells) = match column.cells {
                 Cells::Whole(cells) => ("whole", cells.into_pyobject(py)?),
                 Cells::Number(cells) => ("number", cells.into_pyobject(py)?),

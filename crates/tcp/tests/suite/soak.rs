@@ -1,5 +1,5 @@
 //! Whole lives of connections, from opening to silence (`kinglet_testkit::pair`): a sample of what
-//! `cargo run --release -p kinglet-lab --example soak` does for 10,000 seeds.
+//! `cargo run --release -p kinglet-network --example soak` does for 10,000 seeds.
 
 use kinglet_tcp::congestion::NewReno;
 use kinglet_testkit::pair::{Octets, Report, Seeded, run};
@@ -9,7 +9,7 @@ use proptest::prelude::*;
 fn five_hundred_connections_live_and_end_as_they_should() {
     let mut total = Report::default();
     for seed in 0..500 {
-        // On failure: `cargo run --release -p kinglet-lab --example soak -- replay SEED`.
+        // On failure: `cargo run --release -p kinglet-network --example soak -- replay SEED`.
         println!("seed {seed}");
         total += run::<NewReno>(&mut Seeded::new(seed), false);
     }

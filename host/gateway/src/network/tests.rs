@@ -43,7 +43,7 @@ node = 3
 port = 8080
 ";
 
-const HOST: Ipv6Addr = kinglet_lab::scenario::Prefix::DEFAULT.host();
+const HOST: Ipv6Addr = kinglet_scenario::Prefix::DEFAULT.host();
 
 fn mote(node: NodeId) -> Ipv6Addr {
     Addressing::DEFAULT.address(node)
@@ -471,7 +471,8 @@ fn records_of_flows_are_those_of_a_simulation() {
     assert_eq!((to_machine.state, to_machine.bytes, to_machine.intact), (None, None, None));
     // A record has the same fields from either source.
     let names = |flow| same(flow).as_object().unwrap().keys().cloned().collect::<Vec<_>>();
-    let simulated = kinglet_lab::run::run(&scenario, 1, &kinglet_lab::run::Options::default());
+    let simulated =
+        kinglet_network::run::run(&scenario, 1, &kinglet_network::run::Options::default());
     let simulated = simulated.unwrap().flows;
     assert_eq!(names(&simulated[2]), names(transfer));
     assert_eq!(names(&simulated[1]), names(datagrams));

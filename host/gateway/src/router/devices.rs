@@ -15,8 +15,8 @@ use core::ops::Range;
 use kinglet::radio::{Channel, Key};
 use kinglet::wire::ieee802154::Address;
 use kinglet_identity::Identity;
-use kinglet_lab::scenario::read::Reader;
-use kinglet_lab::scenario::{LinkAddresses, NO_SHORT, Routing, Scenario, ScenarioError};
+use kinglet_scenario::read::Reader;
+use kinglet_scenario::{LinkAddresses, NO_SHORT, Routing, Scenario, ScenarioError};
 use kinglet_zep::settings;
 
 /// Flash in which devices keep their identity.

@@ -11,7 +11,7 @@
 //! routing protocols, border policy and queue; announcement, table, counters and summary are those
 //! of the gateway too. Design: `docs/decisions/0057-border-router.md`.
 //!
-//! [`border_router`]: kinglet_lab::build::border_router
+//! [`border_router`]: kinglet_network::build::border_router
 
 pub mod devices;
 mod network;
@@ -26,8 +26,8 @@ use crate::show::{Output, Screen};
 use crate::tun::{self, TunConfig};
 use crate::{GatewayError, check_prefix, new_life};
 use core::net::Ipv6Addr;
-use kinglet_lab::capture::whole;
-use kinglet_lab::scenario::Scenario;
+use kinglet_network::capture::whole;
+use kinglet_scenario::Scenario;
 use kinglet_time::{Duration, Instant};
 use kinglet_zep::link::Link;
 use kinglet_zep::state::State;

@@ -7,7 +7,7 @@ use super::tun_config;
 use crate::show::Notice;
 use crate::tun::TunConfig;
 use kinglet::radio::Key;
-use kinglet_lab::scenario::Routing;
+use kinglet_scenario::Routing;
 use kinglet_time::Duration;
 use kinglet_zep::link::Link;
 use kinglet_zep::reload::{Reloaded, key_of};

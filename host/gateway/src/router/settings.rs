@@ -22,8 +22,8 @@ use kinglet::net::BorderPolicy;
 use kinglet::rpl::Mode;
 use kinglet::wire::ieee802154::{Address, PanId};
 use kinglet::wire::sixlowpan::Context;
-use kinglet_lab::scenario::read::{Reader, Source};
-use kinglet_lab::scenario::{
+use kinglet_scenario::read::{Reader, Source};
+use kinglet_scenario::{
     CONTEXTS, LinkAddresses, NO_SHORT, Objective, Prefix, Role, Routing, Scenario, ScenarioError,
 };
 use kinglet_zep::link::Link;

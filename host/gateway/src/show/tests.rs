@@ -1,7 +1,7 @@
 use super::*;
 use crate::policy::Drops;
 use crate::status::Link;
-use kinglet_lab::scenario::{Addressing, Scenario};
+use kinglet_scenario::{Addressing, Scenario};
 
 fn mesh() -> Mesh {
     let text = "[topology]\nline = { hops = 3 }\n\

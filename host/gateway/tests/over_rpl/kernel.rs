@@ -1,7 +1,7 @@
 //! The far ends of all flows, as programs on Linux.
 
 use crate::{LEN, PERIOD_MS, QUEUE, START_S};
-use kinglet_lab::scenario::{Flow, Scenario};
+use kinglet_scenario::{Flow, Scenario};
 use std::collections::BTreeMap;
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, SocketAddrV6, TcpListener, TcpStream};

@@ -12,8 +12,8 @@ use kernel::Kernel;
 use kinglet_gateway::bridge::{self, BridgeStats, Hosts, Network, Observer};
 use kinglet_gateway::network::Mesh;
 use kinglet_gateway::tun::{self, TunConfig};
-use kinglet_lab::run::{Options, run};
-use kinglet_lab::scenario::{
+use kinglet_network::run::{Options, run};
+use kinglet_scenario::{
     Building, Carrier, Flow, FlowKind, HostTcp, Prefix, Routing, Scenario, Sensor, Wire,
 };
 use kinglet_testkit::namespace::in_namespace;
@@ -114,7 +114,7 @@ impl Case {
     fn virtually(self, phases: u64) -> f64 {
         let result = run(&self.scenario(phases), SEED, &Options::default());
         let flows = result.expect("it can be simulated").flows;
-        let arrived = |readings: &kinglet_lab::run::Readings| f64::from(readings.delivered);
+        let arrived = |readings: &kinglet_network::run::Readings| f64::from(readings.delivered);
         let arrived: f64 =
             flows.iter().filter_map(|flow| flow.readings.as_ref().map(arrived)).sum();
         a_minute(arrived, flows.len())

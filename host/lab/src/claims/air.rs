@@ -2,7 +2,7 @@
 
 use super::bounds::Bounds;
 use super::{Finding, Table, Test};
-use crate::row::Row;
+use kinglet_sweep::row::Row;
 
 /// Test of the claim with this id.
 pub(super) fn test_of(id: &str) -> Option<Test> {

@@ -1,8 +1,8 @@
 //! Bounds of a claim, and the models of the medium under which it is checked.
 
 use super::Finding;
-use crate::experiment::Model;
-use crate::output::short;
+use kinglet_report::number::short;
+use kinglet_sweep::experiment::Model;
 
 /// Bounds of a claim during their comparison with the results. Unmet bounds are kept as text. NaN
 /// meets no bound.

@@ -235,7 +235,7 @@ fn mesh_fairness(t: &Table<'_>) -> Option<Finding> {
 #[cfg(test)]
 mod tests {
     use super::super::sample::{holds, row};
-    use crate::row::Row;
+    use kinglet_sweep::row::Row;
 
     fn context(id: &str, rows: Vec<Row>) -> Option<bool> {
         holds("tcplp-context", id, rows)

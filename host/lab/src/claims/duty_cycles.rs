@@ -126,7 +126,7 @@ fn relays(t: &Table<'_>) -> Option<Finding> {
 mod tests {
     use super::super::sample::{holds, row};
     use super::*;
-    use crate::row::Row;
+    use kinglet_sweep::row::Row;
 
     /// Change of a result.
     type Change = fn(&mut Row);

@@ -2,7 +2,7 @@
 
 use super::bounds::{Bounds, under_every_model};
 use super::{Claim, Finding, Table};
-use crate::experiment::folder::{
+use kinglet_sweep::experiment::folder::{
     Absent, Compared, Comparison, Judged, Part, Statement, definition,
 };
 use std::cell::RefCell;

@@ -23,10 +23,12 @@ mod stacks;
 mod tests_of;
 mod timing;
 
-use crate::experiment::folder::Absent;
-use crate::experiment::{self, ExperimentResult, Results};
-use crate::row::Row;
-use serde::{Deserialize, Serialize};
+use crate::experiment;
+use kinglet_report::verdict::Verdict;
+use kinglet_sweep::experiment::folder::Absent;
+use kinglet_sweep::experiment::{ExperimentResult, Results};
+use kinglet_sweep::row::Row;
+use serde::Deserialize;
 
 /// A statement of a paper.
 #[derive(Clone, Debug, Deserialize)]
@@ -83,78 +85,6 @@ pub fn all() -> Vec<Claim> {
     let mut claims = file.expect("claims.toml is tested").claim;
     claims.extend(experiment::all().iter().flat_map(|it| formulas::claims(it.id)));
     claims
-}
-
-/// Result of the check of a claim.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Verdict {
-    /// Id of the claim.
-    pub id: String,
-    /// Experiment that tested it.
-    pub experiment: String,
-    /// The paper's value.
-    pub paper: Option<f64>,
-    /// Our value.
-    pub ours: Option<f64>,
-    /// Unit of both values.
-    pub unit: String,
-    /// True if it passes under every model of the medium that applies; null if it was not tested.
-    pub holds: Option<bool>,
-    /// True if it passes under some of these models and fails under others.
-    pub depends_on_model: bool,
-    /// Unmet bounds as text.
-    pub failed: Vec<String>,
-    /// Compared values, and the reason if the claim fails.
-    pub reason: String,
-    /// Statement of the paper.
-    #[serde(skip)]
-    pub statement: String,
-    /// Section, figure or table of the paper.
-    #[serde(skip)]
-    pub place: String,
-    /// True if a failed claim is an error.
-    #[serde(skip)]
-    pub expected: bool,
-    /// Range of our value of a known failure, from `known.toml`.
-    #[serde(skip)]
-    pub known: Option<known::Range>,
-}
-
-/// Possible outcomes of a claim.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
-    /// The claim passes.
-    Holds,
-    /// The claim passes under some models of the medium but not under all that apply.
-    DependsOnModel,
-    /// The claim fails.
-    Fails,
-    /// The claim was not tested.
-    NotTested,
-}
-
-impl Verdict {
-    /// Outcome of the claim.
-    pub const fn outcome(&self) -> Outcome {
-        match self.holds {
-            Some(true) => Outcome::Holds,
-            Some(false) if self.depends_on_model => Outcome::DependsOnModel,
-            Some(false) => Outcome::Fails,
-            None => Outcome::NotTested,
-        }
-    }
-
-    /// True if the claim should pass but failed or was not tested, or if our value of a known
-    /// failure has left its range: a known failure hides neither a regression nor a repair.
-    pub fn is_failure(&self) -> bool {
-        self.expected && self.holds != Some(true) || self.left().is_some()
-    }
-
-    /// The range that our value has left.
-    fn left(&self) -> Option<known::Range> {
-        let ours = self.ours?;
-        self.known.filter(|range| !range.contains(ours))
-    }
 }
 
 /// Result of a test.
@@ -242,7 +172,7 @@ impl Table<'_> {
 
     /// All planned rows of a metric: claims do not concern the additional points with the defaults.
     fn all<'b>(&'b self, metric: &'b str) -> impl Iterator<Item = &'b Row> {
-        let planned = |row: &&Row| row.series != crate::experiment::DEFAULTS;
+        let planned = |row: &&Row| row.series != kinglet_sweep::experiment::DEFAULTS;
         self.0.rows.iter().filter(move |r| r.metric == metric).filter(planned)
     }
 }
@@ -254,6 +184,7 @@ mod outcomes;
 mod tests {
     use super::*;
     use crate::experiment;
+    use kinglet_report::verdict::Outcome;
     use std::collections::BTreeSet;
 
     #[test]
@@ -262,7 +193,8 @@ mod tests {
         for claim in all() {
             assert!(ids.insert(claim.id.clone()), "{} twice", claim.id);
             assert!(experiment::find(&claim.experiment).is_some(), "{}", claim.id);
-            let in_folder = experiment::folder::definition(&claim.experiment).is_some();
+            let in_folder =
+                kinglet_sweep::experiment::folder::definition(&claim.experiment).is_some();
             let has_test = tests_of::test_of(&claim.id).is_some();
             assert!(in_folder || has_test == claim.tested, "{}", claim.id);
             assert_eq!(claim.expected, claim.reason.is_empty(), "{}: reason", claim.id);

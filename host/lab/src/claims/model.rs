@@ -51,7 +51,7 @@ fn window(t: &Table<'_>) -> Option<Finding> {
 #[cfg(test)]
 mod tests {
     use super::super::sample::{self, row};
-    use crate::row::Row;
+    use kinglet_sweep::row::Row;
 
     fn holds(id: &str, rows: Vec<Row>) -> Option<bool> {
         sample::holds("kinglet-model", id, rows)

@@ -1,8 +1,9 @@
 //! Checks of §6 with results that meet them, and with one result that does not.
 
-use super::{Outcome, Verdict, check, sample};
-use crate::experiment::ExperimentResult;
-use crate::row::Row;
+use super::{Verdict, check, sample};
+use kinglet_report::verdict::Outcome;
+use kinglet_sweep::experiment::ExperimentResult;
+use kinglet_sweep::row::Row;
 
 /// Results of an experiment: label, metric, value.
 #[derive(Clone)]

@@ -1,8 +1,8 @@
 //! Sample results of experiments for tests of claims.
 
 use super::check;
-use crate::experiment::ExperimentResult;
-use crate::row::Row;
+use kinglet_sweep::experiment::ExperimentResult;
+use kinglet_sweep::row::Row;
 
 /// A computed value without interval or paper's figure.
 pub(super) fn row(label: &str, metric: &str, mean: f64) -> Row {

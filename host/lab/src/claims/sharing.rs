@@ -146,7 +146,7 @@ fn worst(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::experiment::{ExperimentResult, Rows};
+    use kinglet_sweep::experiment::{ExperimentResult, Rows};
 
     #[test]
     fn a_mesh_is_judged_by_the_size_that_is_worst_for_its_bound() {

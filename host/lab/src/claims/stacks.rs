@@ -66,8 +66,8 @@ fn platforms(t: &Table<'_>) -> Option<Finding> {
 mod tests {
     use super::super::sample::row;
     use super::*;
-    use crate::experiment::ExperimentResult;
-    use crate::row::Row;
+    use kinglet_sweep::experiment::ExperimentResult;
+    use kinglet_sweep::row::Row;
 
     fn holds(test: fn(&Table<'_>) -> Option<Finding>, rows: Vec<Row>) -> Option<bool> {
         let result = ExperimentResult { id: "tcplp-stacks", rows, samples: Vec::new(), seeds: 1 };

@@ -3,7 +3,7 @@
 
 use super::bounds::Bounds;
 use super::{Finding, Table, Test};
-use crate::experiment::bursts::RELAYS;
+use kinglet_sweep::metric::RELAYS;
 
 /// Test of the claim with this id.
 pub(super) fn test_of(id: &str) -> Option<Test> {

@@ -1,14 +1,14 @@
 //! Header octets of frames: of the frames of a simulation, and of the longest headers that the
 //! stack writes.
 
-use super::{Effort, line_scenario};
-use crate::build::contexts;
-use crate::layout::MAX_PSDU;
-use crate::run::{ActivityKind, Options, prepare, run};
-use crate::scenario::Scenario;
 use core::net::Ipv6Addr;
 use kinglet::time::Instant;
+use kinglet_network::build::contexts;
+use kinglet_network::layout::MAX_PSDU;
+use kinglet_network::run::{ActivityKind, Options, prepare, run};
+use kinglet_scenario::Scenario;
 use kinglet_sim::pcap::Pcap;
+use kinglet_sweep::experiment::{Effort, line_scenario};
 use kinglet_wire::ieee802154::{Address, Frame, FrameType, PanId, Repr, Version};
 use kinglet_wire::sixlowpan::{self, Dispatch, FragmentHeader, Integrity};
 use kinglet_wire::{ipv6, tcp};

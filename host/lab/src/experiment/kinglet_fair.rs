@@ -1,10 +1,11 @@
 //! Starvation of distant nodes by nearer ones: on a line, and in a grid of sixty.
 
-use super::{Effort, Experiment, ExperimentResult, Metric, Point, Rows, line_scenario};
-use crate::chart::{Bars, Figure};
-use crate::layout::one_hop_bound;
-use crate::scenario::{Flow, LINE_SPACING_M, NodeId, Overlap, Scenario, Wire};
+use kinglet_network::layout::one_hop_bound;
+use kinglet_scenario::{Flow, LINE_SPACING_M, NodeId, Overlap, Scenario, Wire};
 use kinglet_sim::rng::{Purpose, stream};
+use kinglet_sweep::chart::{Bars, Figure};
+use kinglet_sweep::experiment::{Effort, Experiment, ExperimentResult, Point, Rows, line_scenario};
+use kinglet_sweep::metric::Metric;
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "kinglet-fair",

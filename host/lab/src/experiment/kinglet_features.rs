@@ -1,9 +1,10 @@
 //! Networks that contain each pair of two features.
 
-use super::{Effort, Experiment, ExperimentResult, Metric, Point, Rows};
-use crate::chart::Figure;
-use crate::features::{Row, START_S, worst};
-use crate::run::{Options, run};
+use kinglet_network::run::{Options, run};
+use kinglet_sweep::chart::Figure;
+use kinglet_sweep::experiment::{Effort, Experiment, ExperimentResult, Point, Rows};
+use kinglet_sweep::features::{Row, START_S, worst};
+use kinglet_sweep::metric::Metric;
 use rayon::prelude::*;
 use std::collections::BTreeMap;
 

@@ -1,12 +1,13 @@
 //! Time and cost of route discovery in a large mesh.
 
-use super::{Effort, Experiment, ExperimentResult, Metric, Point, Rows};
-use crate::build::{Network, network};
-use crate::chart::Figure;
-use crate::scenario::{Addressing, Flow, FlowKind, NodeId, Role, Routing, Scenario};
 use kinglet::time::{Duration, Instant};
+use kinglet_network::build::{Network, network};
+use kinglet_scenario::{Addressing, Flow, FlowKind, NodeId, Role, Routing, Scenario};
 use kinglet_sim::Fault;
 use kinglet_sim::energy::RadioState;
+use kinglet_sweep::chart::Figure;
+use kinglet_sweep::experiment::{Effort, Experiment, ExperimentResult, Point, Rows};
+use kinglet_sweep::metric::Metric;
 use rayon::prelude::*;
 
 pub(super) const EXPERIMENT: Experiment = Experiment {

@@ -1,10 +1,11 @@
 //! Batches, the 24-hour run and fairness in a mesh whose nodes discover their routes.
 
 use super::sense::{COAP, Settings, TCP, bars, metrics, office, seconds};
-use super::{Effort, Experiment, ExperimentResult, Metric, Point, Rows};
-use crate::chart::Figure;
-use crate::scenario::{Carrier, Flow, FlowKind, Mss, NodeId, Routing, Scenario, Sensor};
 use kinglet::net::{QueueDiscipline, Red};
+use kinglet_scenario::{Carrier, Flow, FlowKind, Mss, NodeId, Routing, Scenario, Sensor};
+use kinglet_sweep::chart::Figure;
+use kinglet_sweep::experiment::{Effort, Experiment, ExperimentResult, Point, Rows};
+use kinglet_sweep::metric::Metric;
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "kinglet-mesh",

@@ -1,15 +1,16 @@
 //! App. C's open question: goodput of a sleepy sender, predicted from its path's goodput while
 //! always on.
 
-use super::{Effort, Experiment, ExperimentResult, Metric, Point, Rows, line_scenario};
-use crate::chart::{Figure, curves, overlay};
-use crate::layout::{Format, Frame, mac_header};
 use crate::model::{Path, WINDOW};
-use crate::radio::frame_us;
-use crate::scenario::{Buffer, Flow, Mss, RadioProfile, Role, Wire, tcplp};
 use kinglet::Polling;
 use kinglet::time::Duration;
+use kinglet_network::layout::{Format, Frame, mac_header};
+use kinglet_network::radio::frame_us;
 use kinglet_peers::Stack;
+use kinglet_scenario::{Buffer, Flow, Mss, RadioProfile, Role, Wire, tcplp};
+use kinglet_sweep::chart::{Figure, curves, overlay};
+use kinglet_sweep::experiment::{Effort, Experiment, ExperimentResult, Point, Rows, line_scenario};
+use kinglet_sweep::metric::Metric;
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "kinglet-model",
@@ -150,7 +151,7 @@ fn path(hops: u32, mss: f64, kbps: f64, lost: f64) -> Path {
         segment_us: packet(mss as usize),
         acknowledgement_us,
         // A data request is a link header and a command octet.
-        fetch_us: time(mac_header(crate::scenario::LinkAddresses::Short) + 1) + acknowledgement_us,
+        fetch_us: time(mac_header(kinglet_scenario::LinkAddresses::Short) + 1) + acknowledgement_us,
         wire_us: f64::from(Wire::PERFECT.delay_ms) * 1e3,
         bottleneck_us: mss * 8e3 / kbps * (1.0 - lost),
     }

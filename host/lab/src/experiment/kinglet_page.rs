@@ -1,9 +1,10 @@
 //! A page of 50 KiB from a sleepy leaf, at each sleep interval.
 
 use super::requests::{self, Link, METRICS, PAUSE_MS, Protocol};
-use super::{Effort, Experiment, ExperimentResult, Point, Rows};
-use crate::chart::{Figure, curves};
-use crate::scenario::{HostTcp, NodeId, Scenario, Wire};
+use kinglet_scenario::{HostTcp, NodeId, Scenario, Wire};
+use kinglet_sweep::chart::{Figure, curves};
+use kinglet_sweep::experiment::{Effort, Experiment, ExperimentResult, Point, Rows};
+use kinglet_sweep::metric::SERVER;
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "kinglet-page",
@@ -34,7 +35,7 @@ const INTERVALS_MS: [u32; 7] = [50, 100, 200, 500, 1_000, 2_000, 4_000];
 /// Interval of the quick plan.
 const QUICK_MS: u32 = 1_000;
 /// Hops, and the leaf at that distance.
-const LEAVES: [(u32, NodeId); 2] = [(3, requests::SERVER), (5, 13)];
+const LEAVES: [(u32, NodeId); 2] = [(3, SERVER), (5, 13)];
 /// Name in labels, protocol, and octets of a CoAP block.
 const APPS: [(&str, Protocol, u16); 4] = [
     ("http", Protocol::Http, requests::BLOCK),

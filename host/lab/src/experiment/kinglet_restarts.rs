@@ -1,10 +1,11 @@
 //! Restarts of each node of a working network.
 
-use super::{Effort, Experiment, ExperimentResult, Metric, Point, Rows};
-use crate::chart::Figure;
-use crate::restarts::{Cell, Changed, Part, Routing, Traffic, Verdict, network, run};
-use crate::scenario::{Flow, FlowKind, LinkAddresses};
 use kinglet::time::Duration;
+use kinglet_scenario::{Flow, FlowKind, LinkAddresses};
+use kinglet_sweep::chart::Figure;
+use kinglet_sweep::experiment::{Effort, Experiment, ExperimentResult, Point, Rows};
+use kinglet_sweep::metric::Metric;
+use kinglet_sweep::restarts::{Cell, Changed, Part, Routing, Traffic, Verdict, run, scenario};
 use rayon::prelude::*;
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
@@ -63,7 +64,7 @@ fn plan(effort: Effort) -> Vec<Point> {
             addresses: LinkAddresses::Short,
             changed: Changed::Nothing,
         };
-        let mut scenario = network::scenario(&cell);
+        let mut scenario = scenario(&cell);
         scenario.duration_s = 180.0;
         let datagrams = |node| [(0, node), (node, 0)];
         let pairs = (1..scenario.nodes.len() as u32).flat_map(datagrams);

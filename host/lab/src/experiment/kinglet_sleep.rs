@@ -1,16 +1,17 @@
 //! Sleepy leaves: polling at intervals, polling when a response is expected, channel sampling.
 
-use super::{Effort, Experiment, ExperimentResult, Metric, Point, Row, Rows};
-use crate::apps::coap::Method;
-use crate::chart::{Figure, Lines, Series, Style, ledger};
-use crate::scenario::{
-    Carrier, Flow, FlowKind, RadioProfile, Scenario, Sensor, csl_every, polling_every,
-};
 use kinglet::Polling;
 use kinglet::mac::Csl;
 use kinglet::time::Duration;
 use kinglet_apps::coap::PORT;
 use kinglet_coap::Rto;
+use kinglet_scenario::{
+    Carrier, Flow, FlowKind, Method, RadioProfile, Scenario, Sensor, csl_every, polling_every,
+};
+use kinglet_sweep::chart::{Figure, Lines, Series, Style, ledger};
+use kinglet_sweep::experiment::{Effort, Experiment, ExperimentResult, Point, Rows};
+use kinglet_sweep::metric::Metric;
+use kinglet_sweep::row::Row;
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "kinglet-sleep",

@@ -1,18 +1,13 @@
 //! Published results as experiments: varied parameters, metrics, and the paper's figures.
 //!
-//! There is one file per experiment. A *plan* lists points: a label, an abscissa and a scenario.
-//! Every point is simulated with several seeds ([`run`]). Each metric becomes a [`Row`] with mean
-//! and 95 % interval. `refine` then adds computed rows: bounds, model predictions, the paper's
-//! figures.
+//! [`kinglet_sweep::experiment`] has the engine, and experiments that are folders. The others have
+//! their plans here, in one file each.
 
 mod air;
 pub(crate) mod bursts;
-mod defaults;
 pub(crate) mod design;
 pub(crate) mod duty_cycles;
-pub(crate) mod folder;
 mod headers_on_air;
-mod intervals;
 mod kinglet_fair;
 pub(crate) mod kinglet_features;
 pub(crate) mod kinglet_formation;
@@ -21,12 +16,9 @@ mod kinglet_model;
 mod kinglet_page;
 pub(crate) mod kinglet_restarts;
 mod kinglet_sleep;
-mod metric;
-mod models;
 pub(crate) mod over_rpl;
 mod radio_time;
 mod requests;
-mod runner;
 mod sense;
 mod tcplp_bound;
 mod tcplp_context;
@@ -38,199 +30,17 @@ mod tcplp_memory;
 mod tcplp_outages;
 mod tcplp_stacks;
 mod tcplp_timers;
-mod timeout_cause;
 
-pub use bursts::{Drawn, OfBursts, OfFrame};
-pub use defaults::SERIES as DEFAULTS;
-pub use design::OfPairs;
-pub use duty_cycles::OfNode;
-pub use folder::columns;
-pub use metric::Metric;
-pub(crate) use models::Model;
-pub use over_rpl::OfTree;
-pub use runner::{ExperimentConfig, LabError, Outcome, Results, run};
 pub(crate) use tcplp_stacks::table_9;
 
-use crate::chart::Figure;
-use crate::row::Row;
-use crate::run::RunResult;
-use crate::scenario::{Scenario, ScenarioError, tcplp};
-use kinglet::time::Duration;
+use kinglet_scenario::Scenario;
+use kinglet_sweep::experiment::{Effort, Experiment, Point, folder};
+use kinglet_sweep::metric::Metric;
 use std::sync::LazyLock;
-
-/// Amount of simulation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Effort {
-    /// Short simulations for a first look.
-    Quick,
-    /// Complete simulations for the record.
-    Full,
-}
-
-impl Effort {
-    /// Default number of seeds per point: enough for 95 % intervals of about one per cent in
-    /// goodput.
-    pub const fn default_seeds(self) -> u32 {
-        5
-    }
-
-    /// Simulated seconds of a bulk transfer. Two minutes are a thousand segments even over four
-    /// hops.
-    pub const fn seconds(self) -> f64 {
-        match self {
-            Effort::Quick => 120.0,
-            Effort::Full => 300.0,
-        }
-    }
-}
-
-/// A published result and its reproduction.
-#[derive(Clone, Copy)]
-pub struct Experiment {
-    /// Name on the command line and of the folder under `experiments/`.
-    pub id: &'static str,
-    /// Title for readers.
-    pub title: &'static str,
-    /// Section or figure of the paper.
-    pub source: &'static str,
-    /// Question that the experiment answers.
-    pub question: &'static str,
-    /// Method.
-    pub method: &'static str,
-    /// Reasons why the result could be wrong or not transferable.
-    pub threats: &'static [&'static str],
-    /// Label of the point with the main result; empty for pure calculation, which is represented by
-    /// a plain transfer over one hop. `experiments/<id>/plan.toml` has it as a scenario file.
-    pub main: &'static str,
-    /// Simulated points; empty for pure calculation.
-    pub plan: fn(Effort) -> Vec<Point>,
-    /// Adds computed rows, bounds and the paper's figures to the measured ones.
-    pub refine: fn(&mut Rows),
-    /// Figures of the result.
-    pub figures: fn(&ExperimentResult) -> Vec<Figure>,
-}
-
-impl Experiment {
-    /// All simulated points: the plan and the defaults.
-    pub fn points(&self, effort: Effort) -> Vec<Point> {
-        let mut points = (self.plan)(effort);
-        points.extend(defaults::beside(self, &points));
-        points
-    }
-
-    /// Scenario of the main point.
-    pub fn main_scenario(&self, effort: Effort) -> Scenario {
-        let point = self.points(effort).into_iter().find(|point| point.label == self.main);
-        point.map_or_else(|| line_scenario(effort, 1, 0), |point| point.scenario)
-    }
-}
-
-/// A point of the plan, simulated once per seed.
-#[derive(Clone, Debug)]
-pub struct Point {
-    /// Unique in its experiment, such as `d_ms=40` or `d_ms=40 hops=1`.
-    pub label: String,
-    /// Curve of the point.
-    pub series: &'static str,
-    /// Abscissa on that curve.
-    pub x: f64,
-    /// Simulated scenario.
-    pub scenario: Scenario,
-    /// Metrics of the point.
-    pub metrics: &'static [Metric],
-    /// Interval (seconds) in which the first seed's run records radio activity.
-    pub timeline_s: Option<(f64, f64)>,
-}
-
-/// Rows of an experiment during their completion.
-#[derive(Clone, Debug, Default)]
-pub struct Rows {
-    /// All rows.
-    pub all: Vec<Row>,
-    /// First seed of their runs.
-    pub first_seed: u64,
-}
-
-impl Rows {
-    /// Row with this label and metric.
-    pub fn get(&self, label: &str, metric: &str) -> Option<&Row> {
-        self.all.iter().find(|r| r.label == label && r.metric == metric)
-    }
-
-    /// Mean of the row with this label and metric.
-    pub fn mean(&self, label: &str, metric: &str) -> Option<f64> {
-        self.get(label, metric).map(|r| r.mean)
-    }
-
-    /// Adds a computed value.
-    pub fn compute(
-        &mut self,
-        label: &str,
-        series: &'static str,
-        x: f64,
-        (metric, unit): (&str, &str),
-        value: f64,
-    ) -> &mut Row {
-        self.all.push(Row {
-            label: label.to_owned(),
-            x,
-            metric: metric.to_owned(),
-            unit: unit.to_owned(),
-            mean: value,
-            ci95: None,
-            bound: None,
-            paper: None,
-            series,
-        });
-        let last = self.all.len() - 1;
-        &mut self.all[last]
-    }
-
-    /// Sets the paper's figure of a row if the row exists.
-    pub fn paper(&mut self, label: &str, metric: &str, value: f64) {
-        let row = self.all.iter_mut().find(|r| r.label == label && r.metric == metric);
-        if let Some(row) = row {
-            row.paper = Some(value);
-        }
-    }
-
-    /// Sets the bound of every row of `metric` for which `bound` returns one.
-    pub fn bound(&mut self, metric: &str, bound: impl Fn(&Row) -> Option<f64>) {
-        for row in self.all.iter_mut().filter(|r| r.metric == metric) {
-            row.bound = bound(row);
-        }
-    }
-}
-
-/// Result of an experiment.
-#[derive(Clone, Debug)]
-pub struct ExperimentResult {
-    /// Id of the experiment.
-    pub id: &'static str,
-    /// Measured and computed rows, in the order of the plan.
-    pub rows: Vec<Row>,
-    /// Run of every point with the first seed, for traces and timelines.
-    pub samples: Vec<(Point, RunResult)>,
-    /// Number of seeds that were completed for every point.
-    pub seeds: u32,
-}
 
 /// All experiments by id.
 pub fn all() -> &'static [Experiment] {
     &ALL
-}
-
-/// Checks the files of all experiments that are folders, and the scenarios of those with these ids.
-///
-/// # Errors
-/// The first error with file, line and what would be right.
-pub fn check(ids: &[&str]) -> Result<(), ScenarioError> {
-    folder::check(ids)
-}
-
-/// Whether the points of the experiment with this id have fields: those of a folder have.
-pub fn has_fields(id: &str) -> bool {
-    folder::definition(id).is_some()
 }
 
 static ALL: LazyLock<Vec<Experiment>> = LazyLock::new(|| {
@@ -280,9 +90,6 @@ pub fn find(id: &str) -> Option<&'static Experiment> {
     all().iter().find(|e| e.id == id)
 }
 
-/// Received signal strength of the links of a line, dBm; far above the noise.
-const RSSI_DBM: f64 = -60.0;
-
 /// A point without a recorded interval.
 fn point(
     label: String,
@@ -299,27 +106,75 @@ fn nothing_to_simulate(_: Effort) -> Vec<Point> {
     Vec::new()
 }
 
-/// A bulk transfer along a line of `hops`, with TCPlp's parameters of §7 and the given retry delay.
-pub(crate) fn line_scenario(effort: Effort, hops: u32, retry_delay_ms: u32) -> Scenario {
-    let mut scenario =
-        Scenario::default().on_line(hops, crate::scenario::LINE_SPACING_M).as_tcplp();
-    scenario.name = format!("{hops} hops, d = {retry_delay_ms} ms");
-    scenario.duration_s = effort.seconds();
-    scenario.mac = tcplp::MAC;
-    scenario.mac.retry_delay_max = Duration::from_millis(retry_delay_ms.into());
-    scenario.tcp.mss = crate::scenario::Mss::Bytes(462);
-    scenario.flows = vec![crate::scenario::Flow::bulk(hops, 0)];
-    scenario
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::markdown;
-    use crate::run;
-    use crate::scenario::{NodeId, Route, Routing};
+    use crate::claims;
+    use kinglet_network::run;
+    use kinglet_report::{markdown, page};
+    use kinglet_scenario::{HostTcp, NodeId, Route, Routing};
+    use kinglet_sweep::experiment::{self as engine, ExperimentConfig, ExperimentResult};
     use std::collections::BTreeSet;
     use std::path::{Path, PathBuf};
+    use std::sync::atomic::AtomicBool;
+
+    /// Labels of the points outside the plan.
+    fn labels(id: &str) -> Vec<String> {
+        let experiment = find(id).expect("there is one");
+        let planned = (experiment.plan)(Effort::Full).len();
+        experiment.points(Effort::Full).into_iter().skip(planned).map(|it| it.label).collect()
+    }
+
+    #[test]
+    fn every_experiment_that_simulates_has_the_defaults_and_every_host_is_linux_as_well() {
+        for experiment in all() {
+            let points = experiment.points(Effort::Full);
+            assert_eq!(points.iter().any(|p| p.scenario.has_defaults()), !points.is_empty());
+            let host = |linux: bool| {
+                let wires = points.iter().filter_map(|p| p.scenario.wire.as_ref());
+                wires.filter(|wire| (wire.host == HostTcp::Linux) == linux).count()
+            };
+            assert!(host(true) > 0 || host(false) == 0, "{}", experiment.id);
+        }
+    }
+
+    #[test]
+    fn they_are_those_of_the_main_point() {
+        assert_eq!(labels("tcplp-hops"), ["hops=3 defaults"]);
+        assert_eq!(labels("tcplp-flows"), ["kinglet tcp load_kbps=8 host=linux"]);
+        assert_eq!(labels("kinglet-load"), [""; 0]);
+    }
+
+    /// A claim that was not tested would not be missed.
+    #[test]
+    fn claims_of_experiments_that_are_only_computed_are_tested() {
+        let computed = all().iter().filter(|it| (it.plan)(Effort::Quick).is_empty());
+        let computed: Vec<_> = computed.collect();
+        let config = ExperimentConfig {
+            effort: Effort::Quick,
+            seeds: 1,
+            first_seed: 101,
+            jobs: 1,
+            cancel: &AtomicBool::new(false),
+            progress: &|_, _| (),
+        };
+        let results = engine::run(&computed, config).expect("it can be computed").experiments;
+        let verdicts = claims::check(&results);
+        let quiet: Vec<_> =
+            verdicts.iter().filter(|it| it.holds.is_none()).map(|it| &it.id).collect();
+        assert!(verdicts.len() > 1 && quiet.is_empty(), "not tested: {quiet:?}");
+    }
+
+    #[test]
+    fn an_experiment_without_rows_has_a_section_in_a_report() {
+        let header = page::Header { command: "", version: "", interrupted: false };
+        for Experiment { id, .. } in all() {
+            let (rows, samples) = (Vec::new(), Vec::new());
+            let empty = ExperimentResult { id, rows, samples, seeds: 0 };
+            let page = page::html(&header, all(), &[], &[empty], &[]);
+            assert!(page.contains(&format!("<section id=\"{id}\">")), "{id}");
+        }
+    }
 
     #[test]
     fn labels_are_unique_in_each_plan() {

@@ -2,12 +2,13 @@
 //! counts, and effects of single parameters.
 
 use super::sense::{COAP, IDEAL, NON, Settings, TCP, metrics, office, seconds};
-use super::{Effort, Metric, Point, Rows};
-use crate::radio::driver_us;
-use crate::scenario::{Carrier, Cca, HostCost, Scenario};
 use kinglet::mac::Csma;
 use kinglet::time::Duration;
+use kinglet_network::radio::driver_us;
+use kinglet_scenario::{Carrier, Cca, HostCost, Scenario};
 use kinglet_sim::ledger::Cause;
+use kinglet_sweep::experiment::{Effort, Point, Rows};
+use kinglet_sweep::metric::Metric;
 
 /// An hour without interference and a busy one.
 const HOURS: [(&str, f64); 2] = [("night", 2.0), ("work", 11.0)];

@@ -1,16 +1,14 @@
 //! Common parts of `tcplp-latency` and `kinglet-page`: requests of a host to a leaf of the
 //! office.
 
-use super::{Effort, Metric};
-use crate::apps::coap::Method;
-use crate::scenario::{Flow, FlowKind, NodeId, Role, Scenario, polling_every};
 use kinglet::Polling;
 use kinglet::time::Duration;
 use kinglet_apps::coap::PORT;
 use kinglet_coap::Rto;
+use kinglet_scenario::{Flow, FlowKind, Method, NodeId, Role, Scenario, polling_every};
+use kinglet_sweep::experiment::Effort;
+use kinglet_sweep::metric::{Metric, SERVER};
 
-/// Leaf that serves the pages: number 12 of the paper, three hops from the border router.
-pub(super) const SERVER: u32 = 11;
 /// Octets of a CoAP block, as in TCPlp's published sensor (`anemometer.h`).
 pub(super) const BLOCK: u16 = 512;
 /// Initial timeout of the paper's CoAP client (`coap-transactions.c`) and of its TCP.

@@ -1,10 +1,12 @@
 //! Common parts of the sense-and-send experiments (TCPlp §8.2): the office, the sensors and their
 //! settings.
 
-use super::{Effort, Metric, Row};
-use crate::chart::{Bars, Figure};
-use crate::scenario::{Buffer, Carrier, Flow, FlowKind, HostCost, Mss, NodeId, Scenario, Sensor};
 use kinglet_coap::Rto;
+use kinglet_scenario::{Buffer, Carrier, Flow, FlowKind, HostCost, Mss, NodeId, Scenario, Sensor};
+use kinglet_sweep::chart::{Bars, Figure};
+use kinglet_sweep::experiment::Effort;
+use kinglet_sweep::metric::Metric;
+use kinglet_sweep::row::Row;
 
 /// Nodes 12 to 15 of the paper.
 const LEAVES: [NodeId; 4] = [11, 12, 13, 14];

@@ -1,12 +1,13 @@
 //! Fig. 4b: overheads that reduce the capacity of one hop, and the share of the bound that is
 //! reached.
 
-use super::{Effort, Experiment, ExperimentResult, Metric, Point, Rows, line_scenario};
-use crate::chart::{Bars, Figure};
-use crate::layout::one_hop_bound;
-use crate::radio::driver_us;
-use crate::scenario::HostCost;
+use kinglet_network::layout::one_hop_bound;
+use kinglet_network::radio::driver_us;
+use kinglet_scenario::HostCost;
 use kinglet_sim::cpu::FITTED_TCPLP_HOST_COST;
+use kinglet_sweep::chart::{Bars, Figure};
+use kinglet_sweep::experiment::{Effort, Experiment, ExperimentResult, Point, Rows, line_scenario};
+use kinglet_sweep::metric::Metric;
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "tcplp-bound",

@@ -3,13 +3,14 @@
 
 use super::requests::stay_awake;
 use super::sense::{NON, Settings, TCP, office};
-use super::{Effort, Experiment, ExperimentResult, Metric, Point, Rows, line_scenario};
-use crate::chart::Figure;
-use crate::layout::{DEFAULT_MSS, Format, Frame, bound};
-use crate::scenario::{
+use kinglet_network::layout::{DEFAULT_MSS, Format, Frame, bound};
+use kinglet_scenario::{
     Buffer, Flow, FlowKind, HostCost, HostTcp, Mss, NodeId, Overlap, RadioProfile, Role, Scenario,
     Wire, tcplp,
 };
+use kinglet_sweep::chart::Figure;
+use kinglet_sweep::experiment::{Effort, Experiment, ExperimentResult, Point, Rows, line_scenario};
+use kinglet_sweep::metric::Metric;
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "tcplp-context",

@@ -2,9 +2,11 @@
 
 use super::radio_time;
 use super::sense::{COAP, IDEAL, NON, Settings, TCP, bars, metrics, office};
-use super::{Effort, Experiment, ExperimentResult, Metric, Point, Row, Rows};
-use crate::chart::{Bars, Figure, curves};
-use crate::scenario::{Carrier, Scenario};
+use kinglet_scenario::{Carrier, Scenario};
+use kinglet_sweep::chart::{Bars, Figure, curves};
+use kinglet_sweep::experiment::{Effort, Experiment, ExperimentResult, Point, Rows};
+use kinglet_sweep::metric::Metric;
+use kinglet_sweep::row::Row;
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "tcplp-day",

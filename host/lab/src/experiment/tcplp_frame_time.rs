@@ -1,9 +1,10 @@
 //! Fig. 4a: time to send one frame.
 
-use super::{Experiment, ExperimentResult, Rows, nothing_to_simulate};
-use crate::chart::{Bars, Figure, curves};
-use crate::radio;
-use crate::scenario::{MAC, RadioProfile};
+use super::nothing_to_simulate;
+use kinglet_network::radio;
+use kinglet_scenario::{MAC, RadioProfile};
+use kinglet_sweep::chart::{Bars, Figure, curves};
+use kinglet_sweep::experiment::{Experiment, ExperimentResult, Rows};
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "tcplp-frame-time",

@@ -1,8 +1,9 @@
 //! Tables 4 and 5: comparison of links, and header octets per frame.
 
 use super::headers_on_air::{Headers, longest, on_air};
-use super::{Experiment, ExperimentResult, Rows, nothing_to_simulate};
-use crate::chart::Figure;
+use super::nothing_to_simulate;
+use kinglet_sweep::chart::Figure;
+use kinglet_sweep::experiment::{Experiment, ExperimentResult, Rows};
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "tcplp-headers",
@@ -60,8 +61,8 @@ fn refine(rows: &mut Rows) {
         add(rows, "first", (on_air.shortest.first, longest.first), FIRST);
         add(rows, "nth", (on_air.shortest.later, longest.later), LATER);
     }
-    let mac = crate::scenario::tcplp::MAC;
-    let format = crate::layout::Format::of(&mac, true);
+    let mac = kinglet_scenario::tcplp::MAC;
+    let format = kinglet_network::layout::Format::of(&mac, true);
     let frame = format.frames(format.mss_for_frames(1));
     let headers: usize = frame.iter().map(|f| f.l3 + f.l4).sum();
     let payload: usize = frame.iter().map(|f| f.payload).sum();

@@ -1,8 +1,9 @@
 //! Fig. 7a–c: latency of a small page from a sleeping node.
 
 use super::requests::{Link, PAUSE_MS, Protocol, scenario};
-use super::{Effort, Experiment, ExperimentResult, Metric, Point, Rows};
-use crate::chart::{Figure, Lines, Series, Style};
+use kinglet_sweep::chart::{Figure, Lines, Series, Style};
+use kinglet_sweep::experiment::{Effort, Experiment, ExperimentResult, Point, Rows};
+use kinglet_sweep::metric::Metric;
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "tcplp-latency",

@@ -1,11 +1,12 @@
 //! Tables 1, 2, 3 and 8: memory, by the sizes of the stack's own types and images.
 
-use super::{Experiment, ExperimentResult, Rows, nothing_to_simulate};
-use crate::chart::{Bars, Figure};
-use crate::layout::{DEFAULT_MSS, IPV6, TCP, TIMESTAMPS};
-use crate::scenario::RadioProfile;
+use super::nothing_to_simulate;
 use kinglet::{Mote, net, tcp};
+use kinglet_network::layout::{DEFAULT_MSS, IPV6, TCP, TIMESTAMPS};
+use kinglet_scenario::RadioProfile;
 use kinglet_sim::profile::RadioProfile as Radio;
+use kinglet_sweep::chart::{Bars, Figure};
+use kinglet_sweep::experiment::{Experiment, ExperimentResult, Rows};
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "tcplp-memory",
@@ -119,7 +120,7 @@ fn images(rows: &mut Rows, (target, triple): (&str, &str)) {
 /// §2.1: current of listening compared with sending, by data sheets.
 fn currents(rows: &mut Rows) {
     for profile in [RadioProfile::At86rf233, RadioProfile::Nrf52840] {
-        let Radio { currents, .. } = crate::radio::profile_of(profile);
+        let Radio { currents, .. } = kinglet_scenario::simulated::profile_of(profile);
         let label = format!("radio={}", profile.name());
         for (metric, ua) in [("listening", currents.listen_ua), ("sending", currents.transmit_ua)] {
             rows.compute(&label, "radios", 0.0, (metric, "uA"), ua as f64);

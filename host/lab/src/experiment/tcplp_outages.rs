@@ -2,9 +2,10 @@
 
 use super::radio_time;
 use super::sense::{COAP, NON, Settings, TCP, bars, metrics, office};
-use super::{Effort, Experiment, ExperimentResult, Metric, Point, Rows};
-use crate::chart::Figure;
-use crate::scenario::{Carrier, Fault, NodeId, Scenario};
+use kinglet_scenario::{Carrier, Fault, NodeId, Scenario};
+use kinglet_sweep::chart::Figure;
+use kinglet_sweep::experiment::{Effort, Experiment, ExperimentResult, Point, Rows};
+use kinglet_sweep::metric::Metric;
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "tcplp-outages",

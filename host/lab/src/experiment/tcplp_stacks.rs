@@ -1,12 +1,14 @@
 //! §6.3, Tables 6 and 9, App. A.4: comparison of the papers' stacks.
 
-use super::{Effort, Experiment, ExperimentResult, Metric, Point, Rows, line_scenario};
-use crate::chart::{Figure, curves};
 use crate::probe::FEATURES;
-use crate::profile::BUFFER;
-use crate::scenario::{Buffer, Mss};
 use kinglet::tcp::ConnectionConfig;
+use kinglet_network::profile::BUFFER;
 use kinglet_peers::{Settings, Stack};
+use kinglet_scenario::{Buffer, Mss};
+use kinglet_sweep::chart::{Figure, curves};
+use kinglet_sweep::experiment::{Effort, Experiment, ExperimentResult, Point, Rows, line_scenario};
+use kinglet_sweep::metric::Metric;
+use kinglet_sweep::row::Row;
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "tcplp-stacks",
@@ -67,14 +69,14 @@ fn point(
     label: String,
     series: &'static str,
     hops: u32,
-    scenario: crate::scenario::Scenario,
+    scenario: kinglet_scenario::Scenario,
 ) -> Point {
     let x = f64::from(hops);
     Point { label, series, x, scenario, metrics: METRICS, timeline_s: None }
 }
 
 /// A line with this stack at both ends and its published buffer sizes.
-fn line(effort: Effort, (hops, d): (u32, u32), stack: Option<Stack>) -> crate::scenario::Scenario {
+fn line(effort: Effort, (hops, d): (u32, u32), stack: Option<Stack>) -> kinglet_scenario::Scenario {
     let mut scenario = line_scenario(effort, hops, d);
     scenario.tcp.stack = stack;
     if let Some(stack @ (Stack::Uip | Stack::Blip | Stack::Gnrc | Stack::Linux)) = stack {
@@ -174,7 +176,7 @@ fn refine(rows: &mut Rows) {
 }
 
 fn figures(result: &ExperimentResult) -> Vec<Figure> {
-    let mine = |r: &&super::Row| r.label.starts_with("stack=");
+    let mine = |r: &&Row| r.label.starts_with("stack=");
     let rows: Vec<_> = result.rows.iter().filter(mine).cloned().collect();
     curves(&rows, "goodput", "Goodput of each stack", "hops").into_iter().collect()
 }

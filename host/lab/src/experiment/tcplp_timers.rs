@@ -1,9 +1,10 @@
 //! App. A.2: timers that are served at their deadlines, compared with a tick and a shared queue.
 
-use super::{Experiment, ExperimentResult, Rows, nothing_to_simulate};
-use crate::chart::Figure;
-use crate::stats::Estimate;
+use super::nothing_to_simulate;
 use crate::timers::{Course, Found, Service, run};
+use kinglet_sweep::chart::Figure;
+use kinglet_sweep::experiment::{Experiment, ExperimentResult, Rows};
+use kinglet_sweep::stats::Estimate;
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "tcplp-timers",

@@ -2,8 +2,9 @@
 //! channel assessment. `kinglet lab run air-validation` does the same for longer.
 
 use kinglet_lab::audit::audit;
-use kinglet_lab::experiment::{self, Effort, Point};
-use kinglet_lab::scenario::{FlowKind, Role, Scenario};
+use kinglet_lab::experiment;
+use kinglet_scenario::{FlowKind, Role, Scenario};
+use kinglet_sweep::experiment::{Effort, Point};
 use rayon::prelude::*;
 
 /// Simulated seconds of a point: enough for some hundred frames, or for the first batch of a sleepy

@@ -1,7 +1,8 @@
 //! Known failures.
 
-use kinglet_lab::claims::{Verdict, check};
-use kinglet_lab::experiment::ExperimentResult;
+use kinglet_lab::claims::check;
+use kinglet_report::verdict::Verdict;
+use kinglet_sweep::experiment::ExperimentResult;
 
 #[test]
 fn a_known_failure_is_an_error_once_its_value_leaves_the_range_in_either_direction() {

@@ -1,35 +1,5 @@
 //! The integration tests of this crate, one module per subject.
 
-mod advise;
 mod air;
-mod aodv;
-mod apps;
-mod asleep;
-mod attacked;
-mod captures;
 mod claims;
-mod coap;
-mod discovery;
-mod features;
-mod forged;
-mod http;
-mod lines;
-mod links;
-mod mesh;
-mod mesh_addresses;
-mod peers;
-mod records;
-mod restarts;
-mod robustness;
-mod rpl;
-mod rpl_attacks;
-mod rpl_bursts;
-mod rpl_faults;
-mod rpl_hosts;
-mod searching;
-mod secured_capture;
-mod services;
-mod settings;
-mod sweep;
-mod talk;
-mod traces;
+mod recorded;

@@ -3,6 +3,16 @@
 use super::{File, Repository, Violation};
 use toml::{Table, Value};
 
+/// The scenario language.
+const SCENARIO: &str = "kinglet-scenario";
+/// Networks of scenarios, and their runs.
+const NETWORK: &str = "kinglet-network";
+/// Sweeps of scenarios.
+const SWEEP: &str = "kinglet-sweep";
+/// Pages and tables.
+const REPORT: &str = "kinglet-report";
+/// The crates below the experiments in Rust.
+const LAB: [&str; 4] = [SCENARIO, NETWORK, SWEEP, REPORT];
 /// The layers below all others.
 const BASE: [&str; 5] =
     ["kinglet-mem", "kinglet-octets", "kinglet-random", "kinglet-time", "kinglet-wire"];
@@ -76,22 +86,26 @@ fn allowed(name: &str) -> Option<Vec<&'static str>> {
         "kinglet-peers" => vec!["kinglet-time", "kinglet-wire"],
         // A protocol that is independent of the stack.
         "kinglet-pip" => vec![RADIO, "kinglet-time", "kinglet-sim"],
-        "kinglet-lab" => [below_lab(), vec!["kinglet-peers", "kinglet-pip"]].concat(),
+        SCENARIO => [below_lab(), vec!["kinglet-peers"]].concat(),
+        NETWORK => [below_lab(), vec!["kinglet-peers", "kinglet-pip", SCENARIO]].concat(),
+        "kinglet-lab" => [below_lab(), vec!["kinglet-peers", "kinglet-pip"], LAB.to_vec()].concat(),
+        REPORT => [below_lab(), vec![SCENARIO, NETWORK, SWEEP]].concat(),
+        SWEEP => [below_lab(), vec!["kinglet-pip", SCENARIO, NETWORK]].concat(),
         "kinglet-gateway" => {
             let own = ["kinglet-spinel", "kinglet-zep", IDENTITY];
-            [below_lab().as_slice(), &["kinglet-lab", "kinglet-peers"], &own].concat()
+            [below_lab().as_slice(), &["kinglet-peers"], &LAB, &own].concat()
         }
         "kinglet-zep" => [below_lab(), vec!["kinglet-spinel", IDENTITY]].concat(),
         // A driver as well, for hosts; its tests use the kit with a model of the coprocessor.
         "kinglet-spinel" => {
             vec![KIT, CHIPS, RADIO, "kinglet-time", "kinglet-wire", "kinglet", "kinglet-apps"]
         }
-        "kinglet-python" => vec!["kinglet-lab"],
+        "kinglet-python" => [LAB.as_slice(), &["kinglet-lab"]].concat(),
         "kinglet-cli" => {
             // Its tests have sticks, and read pages.
             let tests = ["kinglet-spinel", CHIPS, IDENTITY];
             let own = ["kinglet-lab", "kinglet-gateway", "kinglet-zep"];
-            [below_lab().as_slice(), &own, &tests].concat()
+            [below_lab().as_slice(), &LAB, &own, &tests].concat()
         }
         "xtask" => vec![],
         _ => return None,
@@ -242,7 +256,10 @@ mod tests {
             ["kinglet-mem", "kinglet-tcp", "kinglet-coap", "kinglet-mac", "kinglet", "kinglet-apps"]
         {
             let below = allowed(name).expect("on the map");
-            for host in ["kinglet-sim", "kinglet-lab", "kinglet-gateway", "kinglet-cli", TESTKIT] {
+            let lab = LAB.into_iter().chain(["kinglet-lab"]);
+            for host in
+                ["kinglet-sim", "kinglet-gateway", "kinglet-cli", TESTKIT].into_iter().chain(lab)
+            {
                 assert!(!below.contains(&host), "{name} may see {host}");
             }
         }

@@ -1,7 +1,7 @@
 //! A network with a computer at either end.
 
 use super::*;
-use kinglet_lab::scenario::Addressing;
+use kinglet_scenario::Addressing;
 
 const TUNNEL: &str = "[topology]\nline = { hops = 3 }\n[tunnel]\nnode = 3\n";
 

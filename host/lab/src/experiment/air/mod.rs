@@ -5,18 +5,19 @@ mod loss;
 mod model;
 mod polls;
 
-use super::{Effort, Experiment, ExperimentResult, Metric, Point, Rows};
 use crate::audit::{Audit, audit};
-use crate::chart::{Figure, curves, overlay};
-use crate::radio::profile_of;
-use crate::scenario::{
-    Flow, FlowKind, Link, NodeId, NodePlace, Overlap, Propagation, RadioProfile, Role, SECURITY,
-    Scenario,
-};
 use kinglet::Polling;
 use kinglet::mac::MacConfig;
 use kinglet::time::Duration;
+use kinglet_scenario::simulated::profile_of;
+use kinglet_scenario::{
+    Flow, FlowKind, Link, NodeId, NodePlace, Overlap, Propagation, RadioProfile, Role, SECURITY,
+    Scenario,
+};
 use kinglet_sim::profile::RadioProfile as SimRadio;
+use kinglet_sweep::chart::{Figure, curves, overlay};
+use kinglet_sweep::experiment::{Effort, Experiment, ExperimentResult, Point, Rows};
+use kinglet_sweep::metric::Metric;
 use rayon::prelude::*;
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
@@ -417,7 +418,7 @@ fn figures(result: &ExperimentResult) -> Vec<Figure> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::run::{Options, prepare, run};
+    use kinglet_network::run::{Options, prepare, run};
     use kinglet_time::Instant;
 
     #[test]

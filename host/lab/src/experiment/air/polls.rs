@@ -1,6 +1,6 @@
 //! Cost of a data request without a response, added up from data sheets and the standard.
 
-use crate::scenario::RadioProfile;
+use kinglet_scenario::RadioProfile;
 
 /// Octets of a data request on the air, and the additional octets of a secured one: control 1,
 /// counter 4, key index 1 and MIC 4.

@@ -3,34 +3,27 @@
 //!
 //! | file | results |
 //! |---|---|
-//! | `metric.rs` | metrics of a path whose nodes sleep |
 //! | `timeline.rs` | TCP before, during and after interference: Fig. 15 |
-//! | `power.rs`, `drawn.rs` | power of relays in that case: Fig. 16 |
-//! | `timing.rs`, `of_frame.rs` | breakdown of the time of a frame: 5.1 |
+//! | `power.rs` | power of relays in that case: Fig. 16 |
+//! | `timing.rs` | breakdown of the time of a frame: 5.1 |
 //!
 //! The others are folders (`experiments/bf-*`).
 
-mod drawn;
-mod metric;
-mod of_frame;
 mod power;
 mod timeline;
 mod timing;
 
-pub use drawn::Drawn;
-pub(crate) use drawn::RELAYS;
-pub use metric::OfBursts;
-pub use of_frame::OfFrame;
 pub(super) use power::EXPERIMENT as POWER;
 pub(super) use timeline::EXPERIMENT as TIMELINE;
 pub(super) use timing::EXPERIMENT as TIMING;
 
-use super::{Metric, Point};
-use crate::scenario::{
+use kinglet::time::Duration;
+use kinglet_scenario::{
     Flash, Fragments, HostCost, Interferer, NodeId, Overlap, RadioProfile, Scenario, Source, Wake,
     motes,
 };
-use kinglet::time::Duration;
+use kinglet_sweep::experiment::Point;
+use kinglet_sweep::metric::Metric;
 
 /// Distance between neighbours in metres: one step is within the disc, two steps are not.
 const SPACING_M: f64 = 8.0;
@@ -82,9 +75,6 @@ fn heard_by(mut scenario: Scenario, node: NodeId, sources: &[(Source, f64)]) -> 
     scenario.interference = sources.iter().map(heard).collect();
     scenario
 }
-
-/// Octets that fill a frame over several hops together with the compressed headers.
-const FULL: u16 = 103;
 
 /// Additional points of an experiment, outside its plan.
 fn beside(

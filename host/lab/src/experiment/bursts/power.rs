@@ -1,10 +1,10 @@
 //! Power of each part of every relay before, during and after interference (Fig. 16).
 
-use super::drawn::{Drawn, RELAYS};
 use super::timeline::{HOPS, disturb, down, tunnel, with_linux};
-use super::{OfBursts, SETTINGS, Set, point, today};
-use crate::chart::{Bars, Figure};
-use crate::experiment::{Effort, Experiment, ExperimentResult, Metric, Point, Rows};
+use super::{SETTINGS, Set, point, today};
+use kinglet_sweep::chart::{Bars, Figure};
+use kinglet_sweep::experiment::{Effort, Experiment, ExperimentResult, Point, Rows};
+use kinglet_sweep::metric::{Drawn, Metric, OfBursts, RELAYS};
 
 pub(in crate::experiment) const EXPERIMENT: Experiment = Experiment {
     id: "bf-power",

@@ -1,10 +1,11 @@
 //! TCP over ten hops of sleeping nodes, before, during and after interference (Fig. 15).
 
-use super::{OfBursts, as_paper, point, tmotes};
-use crate::chart::{Figure, Lines, Series, Style};
-use crate::experiment::{Effort, Experiment, ExperimentResult, Metric, Point, Rows};
-use crate::scenario::{Buffer, Flash, Flow, HostTcp, Mss, Scenario, Source, Tcp, Wire};
+use super::{as_paper, point, tmotes};
 use kinglet_peers::Stack;
+use kinglet_scenario::{Buffer, Flash, Flow, HostTcp, Mss, Scenario, Source, Tcp, Wire};
+use kinglet_sweep::chart::{Figure, Lines, Series, Style};
+use kinglet_sweep::experiment::{Effort, Experiment, ExperimentResult, Point, Rows};
+use kinglet_sweep::metric::{Metric, OfBursts};
 
 pub(in crate::experiment) const EXPERIMENT: Experiment = Experiment {
     id: "bf-timeline",
@@ -114,7 +115,7 @@ fn refine(rows: &mut Rows) {
 fn figures(result: &ExperimentResult) -> Vec<Figure> {
     let of = |label: &str| {
         let (_, run) = result.samples.iter().find(|(point, _)| point.label == label)?;
-        let rate = |pair: &[crate::run::Sample]| {
+        let rate = |pair: &[kinglet_network::run::Sample]| {
             let octets = pair[1].bytes.first()? - pair[0].bytes.first()?;
             Some((pair[1].at_s, octets as f64 / (pair[1].at_s - pair[0].at_s), None))
         };

@@ -1,18 +1,19 @@
 //! Breakdown of the time of a frame in a burst, and the capacity of the raw link (5.1, 2.1).
 
-use super::{OfBursts, OfFrame, beside, tmotes, today};
-use crate::chart::{Bars, Figure, Timeline};
-use crate::cpu::host_cost_of;
-use crate::experiment::{Effort, Experiment, ExperimentResult, Metric, Point, Rows};
-use crate::layout::{FRAG1, FRAGN, IPV6, TCP, mac_header};
-use crate::radio::profile_of;
-use crate::scenario::{Datagrams, File, Flash, Flow, FlowKind, Pace, Scenario, Wake};
+use super::{beside, tmotes, today};
 use kinglet::flash::{Command, Driver};
 use kinglet::store::Record;
 use kinglet::time::{Duration, Instant};
+use kinglet_network::cpu::host_cost_of;
+use kinglet_network::layout::{FRAG1, FRAGN, IPV6, TCP, mac_header};
 use kinglet_pip::raw;
 use kinglet_radio::{ACK_PSDU, MAX_PSDU, SIFS, TURNAROUND, air_time};
+use kinglet_scenario::simulated::profile_of;
+use kinglet_scenario::{Datagrams, File, Flash, Flow, FlowKind, Pace, Scenario, Wake};
 use kinglet_sim::flash::{FlashPart, M25P80};
+use kinglet_sweep::chart::{Bars, Figure, Timeline};
+use kinglet_sweep::experiment::{Effort, Experiment, ExperimentResult, Point, Rows};
+use kinglet_sweep::metric::{FULL, Metric, OfBursts, OfFrame};
 
 pub(in crate::experiment) const EXPERIMENT: Experiment = Experiment {
     id: "bf-timing",
@@ -69,7 +70,7 @@ const RATE: u32 = 8;
 /// Octets that fill a frame together with the compressed headers, which contain no addresses over
 /// one hop.
 const fn payload(hops: u32) -> u16 {
-    if hops == 1 { 108 } else { super::FULL }
+    if hops == 1 { 108 } else { FULL }
 }
 /// Octets of a file sent by PIP: about a minute.
 const BY_PIP: u32 = 500_000;
@@ -277,7 +278,7 @@ fn raw_link(rows: &mut Rows, radio: &str, x: f64, scenario: &Scenario) {
 
 /// Share of TCP/IP headers in a frame, and fragments per segment (4).
 fn headers(rows: &mut Rows) {
-    let room = (MAX_PSDU - mac_header(crate::scenario::LinkAddresses::Short)) as f64;
+    let room = (MAX_PSDU - mac_header(kinglet_scenario::LinkAddresses::Short)) as f64;
     let share = 100.0 * (IPV6 + TCP) as f64 / room;
     rows.compute("headers", "headers", 0.0, ("of_a_frame", "%"), share).paper = Some(50.0);
     // Fragments are multiples of eight octets of the uncompressed packet.

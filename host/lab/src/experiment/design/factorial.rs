@@ -4,13 +4,14 @@
 //! them: the window follows from the other levels, so that the levels of any two factors occur
 //! together (nearly) equally often. `experiments/design-factorial/sweep.toml` has all of them.
 
-use super::{OfPairs, RouteKind, Settings, THREATS, point, scenario};
-use crate::backoff::EitherBackoff;
-use crate::chart::{Bars, Figure};
-use crate::effects::{Effects, Run};
-use crate::experiment::{Effort, Experiment, ExperimentResult, Metric, Point, Rows};
+use super::{RouteKind, Settings, THREATS, point, scenario};
 use kinglet::aodv;
 use kinglet::tcp::Rto;
+use kinglet_scenario::EitherBackoff;
+use kinglet_sweep::chart::{Bars, Figure};
+use kinglet_sweep::effects::{Effects, Run};
+use kinglet_sweep::experiment::{Effort, Experiment, ExperimentResult, Point, Rows};
+use kinglet_sweep::metric::{Metric, OfPairs};
 
 pub(in crate::experiment) const EXPERIMENT: Experiment = Experiment {
     id: "design-factorial",
@@ -128,7 +129,7 @@ fn plan(effort: Effort) -> Vec<Point> {
 }
 
 /// The same with fewer pairs: there are many combinations, and each level occurs in many of them.
-fn fewer(mut scenario: crate::scenario::Scenario) -> crate::scenario::Scenario {
+fn fewer(mut scenario: kinglet_scenario::Scenario) -> kinglet_scenario::Scenario {
     if let Some(pairs) = &mut scenario.pairs {
         pairs.count = pairs.count.min(MOST_PAIRS);
         scenario.duration_s = f64::from(pairs.count) * pairs.interval_s;

@@ -2,26 +2,23 @@
 //!
 //! | file | results |
 //! |---|---|
-//! | `metric.rs` | metrics of transfers between pairs of nodes |
 //! | `factorial.rs` | all settings together |
 //!
 //! The experiments with one or two of them are folders (`experiments/design-*`).
 
 mod factorial;
-mod metric;
 
 pub(super) use factorial::EXPERIMENT as FACTORIAL;
-pub use metric::OfPairs;
 
-use super::{Effort, point};
-use crate::backoff::EitherBackoff;
-use crate::scenario::{
-    Buffer, Flow, FlowKind, MAC, Mss, NET, Pairs, Routing, Scenario, Tcp, motes,
-};
+use super::point;
 use kinglet::aodv;
 use kinglet::tcp::{ConnectionConfig, Rto};
 use kinglet::time::Duration;
 use kinglet::{mac, net};
+use kinglet_scenario::{
+    Buffer, EitherBackoff, Flow, FlowKind, MAC, Mss, NET, Pairs, Routing, Scenario, Tcp, motes,
+};
+use kinglet_sweep::experiment::Effort;
 
 /// Settings that the paper varies; the others stay at the values of its Table I.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -68,7 +65,7 @@ const THREATS: [&str; 5] = [
     "The paper has no positions of links, no signal strengths and no route lengths. The grid's \
      links are drawn by the seed from TOSSIM's model of a cluttered corridor, with an asymmetry \
      and a slow fading; fitted_loss_db = 10 is chosen so that routes have up to six hops, and the \
-     fading of 1.5 dB over half a minute is assumed (host/lab/src/scenario/ceiling.rs).",
+     fading of 1.5 dB over half a minute is assumed (host/scenario/src/ceiling.rs).",
     "The CPU's time for a frame is that of the same mote with burst forwarding, 1.6 ms; TinyOS's \
      own was not published.",
     "A segment is what one frame holds with IPv6 and TCP headers compressed as RFC 6282 does: 87 \

@@ -1,19 +1,15 @@
 //! All duty cycles with the same nodes and the same traffic: latency, energy and throughput.
 
-mod metric;
-
-pub use metric::OfNode;
-
-use super::bursts::OfBursts;
 use super::kinglet_sleep::LeafMode;
 use super::requests::{BLOCK, FIRST_TIMEOUT_MS, Protocol, flows};
-use super::{Effort, Experiment, ExperimentResult, Metric, Point, Rows};
-use crate::chart::{Figure, Lines, Series, Style};
-use crate::scenario::{
+use kinglet::time::Duration;
+use kinglet_scenario::{
     Datagrams, Flow, FlowKind, Fragments, HostCost, HostTcp, LINE_SPACING_M, Pace, RadioProfile,
     Role, Scenario, Wake, Wire,
 };
-use kinglet::time::Duration;
+use kinglet_sweep::chart::{Figure, Lines, Series, Style};
+use kinglet_sweep::experiment::{Effort, Experiment, ExperimentResult, Point, Rows};
+use kinglet_sweep::metric::{Metric, OfBursts, OfNode};
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "kinglet-duty-cycles",

@@ -2,16 +2,17 @@
 
 use super::point;
 use super::routes::Routes;
-use crate::apps::udp::UdpSink;
-use crate::build::{Ends, Network, app_at, network};
-use crate::chart::Figure;
-use crate::experiment::{Effort, Experiment, ExperimentResult, Metric, OfTree, Point, Rows};
-use crate::scenario::{Building, Flow, FlowKind, NodeId, Routing, Rpl, Scenario, motes};
 use kinglet::net::Discard;
 use kinglet::rpl::Mode;
 use kinglet::time::{Duration, Instant};
+use kinglet_network::apps::udp::UdpSink;
+use kinglet_network::build::{Ends, Network, app_at, network};
+use kinglet_scenario::{Building, Flow, FlowKind, NodeId, Routing, Rpl, Scenario, motes};
 use kinglet_sim::Fault;
 use kinglet_sim::rng::{Purpose, stream};
+use kinglet_sweep::chart::Figure;
+use kinglet_sweep::experiment::{Effort, Experiment, ExperimentResult, Point, Rows};
+use kinglet_sweep::metric::{Metric, OfTree};
 use rayon::prelude::*;
 
 pub(in crate::experiment) const EXPERIMENT: Experiment = Experiment {

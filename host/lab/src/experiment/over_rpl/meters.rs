@@ -2,15 +2,16 @@
 
 use super::point;
 use super::routes::Routes;
-use crate::build::{Ends, Network, network};
-use crate::chart::Figure;
-use crate::experiment::{Effort, Experiment, ExperimentResult, Metric, OfTree, Point, Rows};
-use crate::flows;
-use crate::memory::peak_mib;
-use crate::scenario::{NodeId, Routing, Rpl, Scenario};
-use crate::tree;
 use kinglet::rpl::Mode;
 use kinglet::time::{Duration, Instant};
+use kinglet_network::build::{Ends, Network, network};
+use kinglet_network::flows;
+use kinglet_network::memory::peak_mib;
+use kinglet_network::tree;
+use kinglet_scenario::{NodeId, Routing, Rpl, Scenario};
+use kinglet_sweep::chart::Figure;
+use kinglet_sweep::experiment::{Effort, Experiment, ExperimentResult, Point, Rows};
+use kinglet_sweep::metric::{Metric, OfTree};
 use rayon::prelude::*;
 
 pub(in crate::experiment) const EXPERIMENT: Experiment = Experiment {

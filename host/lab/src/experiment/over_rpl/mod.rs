@@ -2,7 +2,6 @@
 //!
 //! | file | results |
 //! |---|---|
-//! | `metric.rs` | metrics of many flows in one tree |
 //! | `forms.rs` | formation and repair of a tree |
 //! | `meters.rs` | a street of five thousand meters |
 //! | `routes.rs` | upward and downward routes of a tree, for both |
@@ -11,11 +10,9 @@
 
 pub(crate) mod forms;
 pub(crate) mod meters;
-mod metric;
 mod routes;
 
 pub(super) use forms::EXPERIMENT as FORMS;
 pub(super) use meters::EXPERIMENT as METERS;
-pub use metric::OfTree;
 
 use super::point;

@@ -1,9 +1,9 @@
 //! Upward and downward routes of a tree, followed from next hop to next hop.
 
-use crate::build::Network;
-use crate::protocols::Tables;
-use crate::scenario::{NodeId, Scenario};
 use kinglet::rpl::{Mode, NextHop, Rpl};
+use kinglet_network::build::Network;
+use kinglet_network::protocols::Tables;
+use kinglet_scenario::{NodeId, Scenario};
 use std::net::Ipv6Addr;
 
 /// Maximum hops of a source route.

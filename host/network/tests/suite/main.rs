@@ -1,0 +1,29 @@
+//! The integration tests of this crate, one module per subject.
+
+mod aodv;
+mod apps;
+mod asleep;
+mod attacked;
+mod captures;
+mod coap;
+mod discovery;
+mod forged;
+mod http;
+mod lines;
+mod links;
+mod mesh;
+mod mesh_addresses;
+mod peers;
+mod records;
+mod robustness;
+mod rpl;
+mod rpl_attacks;
+mod rpl_bursts;
+mod rpl_faults;
+mod rpl_hosts;
+mod searching;
+mod secured_capture;
+mod services;
+mod settings;
+mod talk;
+mod traces;

@@ -1,0 +1,7 @@
+//! The integration tests of this crate, one module per subject.
+
+mod advise;
+mod features;
+mod renamed;
+mod restarts;
+mod sweep;
