@@ -3,6 +3,7 @@
 
 use crate::fair_share::FairShare;
 use core::fmt::Debug;
+use core::net::Ipv6Addr;
 use kinglet_mem::{Array, Claim, slot_for_new};
 use kinglet_store::{Full, Label, Store};
 use kinglet_time::{Instant, earliest};
@@ -100,6 +101,10 @@ pub struct Relay<V, Q> {
     lanes: [Lane; LANES],
     /// Fairness between the neighbours that send frames.
     pub(crate) fair_share: FairShare,
+    /// Time until which other nodes are taken to need the channel.
+    pub(crate) shared_until: Instant,
+    /// Destination of the last own packet.
+    pub(crate) own_went_to: Ipv6Addr,
 }
 
 /// Forwarding of single fragments, or none: a part of [`Fragmentation`](crate::Fragmentation).
@@ -153,6 +158,8 @@ impl<V: Array<Option<Virtual>> + Debug, Q: Store + Debug> Relaying for Relay<V, 
         },
         lanes: [Lane::EMPTY; LANES],
         fair_share: FairShare::NEW,
+        shared_until: Instant::ZERO,
+        own_went_to: Ipv6Addr::UNSPECIFIED,
     };
     const PRESENT: bool = true;
     type Virtuals = V;

@@ -148,9 +148,6 @@ pub struct Net<S: Sizes, X: Copy> {
     pub(crate) first_expires: Option<Instant>,
     pub(crate) fragments: S::Ipv6Fragments,
     pub(crate) relay: <S::Fragmentation as Fragmentation>::Relay,
-    pub(crate) shared_until: Instant,
-    /// Destination of the last own packet.
-    pub(crate) own_went_to: Ipv6Addr,
     pub(crate) addresses: S::Addresses,
     /// Multicast groups in addition to those of all nodes.
     pub(crate) groups: S::Groups,
@@ -219,8 +216,6 @@ impl<S: Sizes, X: Copy> Net<S, X> {
             first_expires: None,
             fragments: S::Ipv6Fragments::NONE,
             relay: <S::Fragmentation as Fragmentation>::Relay::NEW,
-            shared_until: Instant::ZERO,
-            own_went_to: Ipv6Addr::UNSPECIFIED,
             addresses: S::Addresses::EMPTY,
             groups: S::Groups::EMPTY,
             routes: S::Routes::EMPTY,
