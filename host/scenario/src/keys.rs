@@ -283,7 +283,7 @@ pub(super) const TCP: &[Key<Tcp>] = &[
         "pacing",
         flag!(connection.pacing),
         "segments of a window are sent with a gap of at most SRTT / window / 1.25 instead of in a \
-         burst",
+         burst; not where all nodes sleep",
     ),
     Key::<Tcp>::new(
         "rto",

@@ -173,6 +173,22 @@ mod tests {
     use super::*;
 
     #[test]
+    fn two_directions_over_two_hops_have_a_quarter_of_the_bound_each() {
+        let (label, whole) = ("sources=2 both-ways", one_hop_bound().kbps);
+        let mut rows = Rows::default();
+        for (metric, share) in [("goodput_first", 0.25), ("goodput_second", 0.125)] {
+            rows.compute(label, "defaults", 0.0, (metric, "kb/s"), whole * share);
+        }
+        refine(&mut rows);
+        for metric in ["goodput_first", "goodput_second"] {
+            let bound = rows.get(label, metric).and_then(|row| row.bound).expect("a share");
+            assert!((bound - whole / 4.0).abs() < 1e-9, "{bound} of {whole}");
+        }
+        let least = rows.get(label, "least_share").expect("of both").mean;
+        assert!((least - 50.0).abs() < 1e-9, "{least}");
+    }
+
+    #[test]
     fn drawings_are_different_and_keep_to_their_hops() {
         let all: Vec<_> = DRAWINGS.iter().map(|(drawing, most)| pairs(*drawing, *most)).collect();
         for (pairs, (_, most)) in all.iter().zip(DRAWINGS) {

@@ -180,3 +180,27 @@ impl Site for MoteSite {
         self.content(Format::Text, Body::Digest(len, inbox.finalize_reset().into()))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_is_read_in_pieces_and_the_stream_from_anywhere() {
+        let site = MoteSite::new("mote 7".to_owned(), Manner::Page);
+        let about = site.content(Format::Text, Body::About(61, 5, 2));
+        let mut whole = vec![0; about.len as usize];
+        for (piece, at) in whole.chunks_mut(50).zip((0..).step_by(50)) {
+            site.read(about.body, at, piece);
+        }
+        let whole = String::from_utf8(whole).expect("text");
+        for part in ["<title>mote 7</title>", "up for 61 s", "<li>5 requests", "<li>2 connections"]
+        {
+            assert!(whole.contains(part), "{part}: {whole}");
+        }
+        let (mut all, mut rest) = ([0; 30], [0; 20]);
+        site.read(Body::Stream, 0, &mut all);
+        site.read(Body::Stream, 10, &mut rest);
+        assert_eq!(all[10..], rest);
+    }
+}

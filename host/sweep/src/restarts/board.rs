@@ -171,3 +171,49 @@ impl App for Chatter {
         Some(self.next.unwrap_or(Instant::ZERO))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const WINDOW: Duration = Duration::from_secs(3);
+
+    /// Three datagrams of one pair, of which the last two arrive, at 1 and 2 s.
+    fn spoken() -> Board {
+        let mut board = Board::new(2);
+        board.speak(true);
+        board.sent.insert((1, 0), 3);
+        board.heard.insert((1, 0), (1..3).map(Instant::from_secs).collect());
+        board.look(Instant::from_secs(2), vec![None; 2]);
+        board
+    }
+
+    #[test]
+    fn earlier_datagrams_do_not_count_but_their_pairs_stay() {
+        let mut board = spoken();
+        assert_eq!((board.totals(), board.pairs()), ((3, 2), 1));
+        assert_eq!(board.well_since(WINDOW), Some(Instant::from_secs(1)));
+        board.speak(false);
+        assert_eq!((board.totals(), board.pairs()), ((0, 0), 1));
+        assert_eq!(board.silent(Instant::ZERO), [(1, 0)]);
+        assert_eq!(
+            (board.well_since(WINDOW), board.late(WINDOW, Instant::MAX)),
+            (None, vec![(1, 0)])
+        );
+    }
+
+    #[test]
+    fn a_pair_is_well_from_the_end_of_its_last_gap_on() {
+        let mut board = spoken();
+        let heard = board.heard.get_mut(&(1, 0)).expect("a pair");
+        heard.extend([6, 9].map(Instant::from_secs));
+        board.look(Instant::from_secs(12), vec![None; 2]);
+        assert_eq!(board.well_since(WINDOW), Some(Instant::from_secs(6)), "from 2 s to 6 s");
+        assert_eq!(board.late(WINDOW, Instant::from_secs(6)), []);
+        assert_eq!(board.late(WINDOW, Instant::from_millis(5_999)), [(1, 0)]);
+        assert_eq!(board.silent(Instant::from_secs(9)), []);
+        assert_eq!(board.silent(Instant::from_millis(9_001)), [(1, 0)]);
+        board.look(Instant::from_micros(12_000_001), vec![None; 2]);
+        assert_eq!(board.well_since(WINDOW), None, "another gap has begun");
+    }
+}
