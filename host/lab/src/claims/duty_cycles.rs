@@ -90,7 +90,8 @@ fn window(t: &Table<'_>) -> Option<Finding> {
     for (traffic, us) in ["up", "down"].into_iter().flat_map(|t| [USUAL, LONGER].map(|us| (t, us)))
     {
         let each = octets(traffic, Cycle::Wake, us)?;
-        bounds = bounds.within("of a window in a used wake-up", each / window / USED, (0.95, 1.05));
+        let share = each / window / USED;
+        bounds = bounds.within("of a window in a used wake-up", share, (0.95, 1.05));
     }
     let [one, longer] = [USUAL, LONGER].map(|us| octets("down", Cycle::Single, us));
     let (one, longer) = (one?, longer?);
