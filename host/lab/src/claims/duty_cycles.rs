@@ -77,8 +77,8 @@ fn price(t: &Table<'_>) -> Option<Finding> {
         .found(poll, format!("a sample of CSL {csl:.0}, a wake-up {wake:.0}"))
 }
 
-/// One hop: a burst carries a window of TCP, and the next one waits for a wake-up. A transfer leaves
-/// two of eleven wake-ups to others (decision 64). Without bursts a wake-up carries one frame.
+/// One hop: a burst carries a window of TCP, and the next one waits for a wake-up. A transfer
+/// leaves two of eleven wake-ups to others (decision 64). Without bursts one carries a frame.
 fn window(t: &Table<'_>) -> Option<Finding> {
     let mut bounds = Bounds::default();
     // kb/s times us are octets times 8e3.
