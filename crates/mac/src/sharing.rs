@@ -24,11 +24,12 @@ const FREE: u32 = 2;
 /// The use of the periods by this device.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sharing {
-    /// Recipient of the first strobe since the last free period.
-    dst: Address,
-    /// Begin of that strobe.
+    /// Begin of the first strobe since the last period without one, or since another device was
+    /// heard.
     since: Instant,
-    /// End of the last strobe.
+    /// Its recipient.
+    dst: Address,
+    /// End of the last strobe; [`Instant::ZERO`] if another device was heard later.
     sent: Instant,
     free_until: Instant,
     shared_until: Instant,
@@ -36,8 +37,8 @@ pub(crate) struct Sharing {
 
 impl Sharing {
     pub(crate) const NEW: Sharing = Sharing {
-        dst: Address::None,
         since: Instant::ZERO,
+        dst: Address::None,
         sent: Instant::ZERO,
         free_until: Instant::ZERO,
         shared_until: Instant::ZERO,
@@ -62,10 +63,9 @@ impl Sharing {
 
     /// Notes a received frame. If it is not from the recipient of the bursts, another device has
     /// found room between them, as a relay hears its neighbours on both sides.
-    pub(crate) fn heard(&mut self, now: Instant, src: Address) {
+    pub(crate) fn heard(&mut self, src: Address) {
         if src != self.dst {
-            self.since = self.since.max(now);
-            self.dst = Address::None;
+            self.sent = Instant::ZERO;
         }
     }
 
@@ -78,19 +78,13 @@ impl Sharing {
         goes_on: bool,
     ) {
         if begin >= self.sent + wake.period {
-            self.since = begin;
-            self.dst = Address::None;
-        }
-        if self.dst.is_empty() {
-            self.dst = dst;
+            (self.since, self.dst) = (begin, dst);
         }
         self.sent = now;
         let used = if self.is_shared(now) { SHARED } else { ALONE };
         if !goes_on && now - self.since >= wake.period * used {
+            // The next strobe begins so late that it is the first one again.
             self.free_until = now + wake.period * FREE;
-            self.since = self.free_until;
-            self.sent = self.free_until;
-            self.dst = Address::None;
         }
     }
 }
@@ -157,7 +151,7 @@ mod tests {
         let start = Instant::from_millis(1_000);
         let mut once = |src, n: u32| {
             let begin = start + WAKE.period * n;
-            sharing.heard(begin, src);
+            sharing.heard(src);
             sharing.sent(&WAKE, A, (begin, begin + STROBE), false);
             sharing.free_until() > begin
         };

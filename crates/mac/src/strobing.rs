@@ -627,7 +627,7 @@ impl<R: DeliveryMethod, A: Array<Strobed>, const SPARE: usize> DeliveryMethod
     }
 
     fn handle_heard(&mut self, now: Instant, src: Address) {
-        self.sharing.heard(now, src);
+        self.sharing.heard(src);
         let entry = self.table.as_mut_slice().iter_mut().find(|entry| entry.address == src);
         if let Some(entry) = entry.filter(|entry| entry.is_silent(now)) {
             entry.failures = MAX_FAILURES.saturating_sub(1);

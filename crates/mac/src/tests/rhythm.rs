@@ -253,3 +253,65 @@ fn a_late_acknowledgement_after_a_long_silence_is_no_confirmation() {
         assert_eq!(failed, Some(searched_after), "after {silence} s and {copies} copies");
     }
 }
+
+/// Ends a strobe of one frame in each of several periods, as an answer or not. Returns whether
+/// periods are left free then: a frame for another neighbour has to wait.
+fn leaves_periods_free(
+    strobing: &mut Strobing<(), [Strobed; 3]>,
+    now: &mut Instant,
+    (result, more, answers): (StrobeResult, bool, bool),
+) -> bool {
+    let (dst, mut random) = (Address::Short(A), Random::new(1, 1));
+    let mut waits = false;
+    for _ in 0..12 {
+        if answers {
+            strobing.handle_listener(dst, Channel::default(), *now + PERIOD);
+        }
+        strobing.strobe(*now, dst, LEN);
+        let end = StrobeEnd { dst, len: LEN, result, sfd: *now, times: 1, more };
+        strobing.handle_strobed(*now, &end, &mut random);
+        waits |= strobing.eligible_at(*now, Address::Short(9)) > *now;
+        if waits {
+            break;
+        }
+        *now += PERIOD;
+    }
+    waits
+}
+
+#[test]
+fn all_that_is_sent_counts_but_a_busy_channel() {
+    for (result, more, free) in [
+        (StrobeResult::Acknowledged, false, true),
+        (StrobeResult::Sent, false, true),
+        (StrobeResult::Unanswered, false, true),
+        (StrobeResult::Unanswered, true, true),
+        // The burst goes on.
+        (StrobeResult::Acknowledged, true, false),
+        (StrobeResult::Busy, false, false),
+    ] {
+        let mut strobing = Strobing::NEW;
+        strobing.set_wake(Some(Wake::DEFAULT));
+        let strobes = (result, more, false);
+        assert_eq!(leaves_periods_free(&mut strobing, &mut { T0 }, strobes), free, "{strobes:?}");
+    }
+}
+
+#[test]
+fn answers_count_and_wait_unless_others_need_the_channel() {
+    let answers = (StrobeResult::Acknowledged, false, true);
+    let mut strobing = Strobing::NEW;
+    strobing.set_wake(Some(Wake::DEFAULT));
+    let mut now = T0;
+    assert!(leaves_periods_free(&mut strobing, &mut now, answers));
+    let may_answer = |strobing: &mut Strobing<_, _>, now| {
+        strobing.handle_listener(Address::Short(A), Channel::default(), now + PERIOD * 9);
+        strobing.eligible_at(now, Address::Short(A)) <= now
+    };
+    assert!(!may_answer(&mut strobing, now) && may_answer(&mut strobing, now + PERIOD * 2));
+    strobing.share_until(now + PERIOD * 1_000);
+    assert!(may_answer(&mut strobing, now), "packets of others travel in answers");
+    now += PERIOD * 10;
+    assert!(!leaves_periods_free(&mut strobing, &mut now, answers));
+    assert!(leaves_periods_free(&mut strobing, &mut now, (StrobeResult::Sent, false, false)));
+}
