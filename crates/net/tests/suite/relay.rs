@@ -518,6 +518,24 @@ fn packets_of_other_nodes_of_the_mesh_show_that_they_need_the_channel() {
 }
 
 #[test]
+fn neither_broadcasts_nor_packets_of_a_border_routers_host_show_that_others_need_the_channel() {
+    let mut node = node(3, true);
+    let octets = plain(&packet(global(1), global(3), protocol::NONE, &[]));
+    let frame = FrameIn { src: Address::Short(2), dst: Address::BROADCAST, payload: &octets };
+    let _ = node.handle_frame(NOW, frame);
+    assert_eq!(node.shared_until(), Instant::ZERO, "a broadcast");
+
+    // Context 0 covers the whole mesh, so context 1 names the host.
+    let host = Ipv6Addr::new(0x2002, 0, 0, 0, 0, 0, 0, 1);
+    node.set_context(1, Some(Context { prefix: host, len: 128 })).unwrap();
+    for dst in [global(3), global(5)] {
+        let _ = node.handle_host_packet(NOW, &packet(host, dst, protocol::NONE, &[]));
+        assert_eq!(node.shared_until(), Instant::ZERO, "{dst}");
+    }
+    assert_eq!(node.stats().forwarded, 1);
+}
+
+#[test]
 fn answers_to_own_packets_do_not_show_that_others_need_the_channel() {
     let mut node = node(3, true);
     let socket = node.udp_bind(1000).unwrap();
