@@ -102,8 +102,10 @@ impl<S: Sizes, const WAITING: usize> Routing for Aoded<S, WAITING> {
         }
     }
 
-    fn set_broadcast_time(&mut self, time: Duration) {
-        self.aodv.set_broadcast(time);
+    // With several channels a flood takes longer than its delays allow for. Longer delays cost more
+    // datagrams than the collisions: 2 % of them in 344 networks with four channels.
+    fn set_broadcast_time(&mut self, period: Duration, _: u32) {
+        self.aodv.set_broadcast(period);
     }
 
     fn handle_heard(&mut self, now: Instant, from: u16, _: i8, lqi: u8) {

@@ -196,7 +196,11 @@ macro_rules! routing_choice {
                         waiting: usize,
                         room: usize
                     );
-                    fn set_broadcast_time(&mut self, time: $crate::choice::Duration);
+                    fn set_broadcast_time(
+                        &mut self,
+                        period: $crate::choice::Duration,
+                        channels: u32
+                    );
                     fn poll_change(&mut self) -> Option<$crate::Change>;
                     fn handle_leaf(
                         &mut self,

@@ -103,8 +103,9 @@ pub trait Routing {
     /// Handles the state of the queue: `waiting` packets of `room` wait for the radio.
     fn handle_queue(&mut self, _now: Instant, _waiting: usize, _room: usize) {}
 
-    /// Sets the time for which a broadcast is repeated, until all neighbours have been awake.
-    fn set_broadcast_time(&mut self, _time: Duration) {}
+    /// Sets the time for which a broadcast is repeated on each of so many channels, until all
+    /// neighbours have been awake: their wake-up period, or zero if they are always on.
+    fn set_broadcast_time(&mut self, _period: Duration, _channels: u32) {}
 
     // The node's position in the network.
 

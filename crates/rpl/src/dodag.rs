@@ -14,6 +14,9 @@ const ANNOUNCEMENTS: u8 = 2;
 const RESERVED_PREFERENCE: u8 = 2;
 /// Minimum time for which a risen rank is announced before all neighbours count as informed.
 const SHORTEST_HOLD: Duration = Duration::from_secs(1);
+/// The least Imin in multicast transmissions (RFC 6206, 5: a multiple of the link layer's latency;
+/// 6.6: with less, nodes that reset their timers together fill the channel).
+const BROADCASTS: u32 = 4;
 /// Lower limit of Imin, the RFC's default of 2^3 ms: with less, a single DIO could make nodes fill
 /// the channel.
 const LEAST_INTERVAL_MIN: u8 = 3;
@@ -246,6 +249,18 @@ impl Dodag {
     }
 }
 
+/// Returns a configuration whose Imin is at least [`BROADCASTS`] times the duration of a multicast
+/// transmission. Imax is the same.
+pub(crate) fn spaced(of: &Configuration, broadcast: Duration) -> Configuration {
+    let mut found = *of;
+    let least = (broadcast * BROADCASTS).as_micros() / 1_000;
+    while 1u64 << found.interval_min.min(63) < least && found.interval_doublings > 0 {
+        found.interval_min = found.interval_min.saturating_add(1);
+        found.interval_doublings = found.interval_doublings.saturating_sub(1);
+    }
+    found
+}
+
 /// Returns a route that may be used and advertised: one with the reserved preference is ignored.
 //= rfc6550#6.7.5-1
 pub(crate) const fn valid(route: RouteInformation) -> Option<RouteInformation> {
@@ -376,6 +391,23 @@ mod tests {
             let pace = dodag.pace();
             assert!(pace.shortest >= Duration::from_millis(8) && pace.longest >= pace.shortest);
         }
+    }
+
+    #[test]
+    fn intervals_leave_time_for_multicast_transmissions() {
+        let intervals = |ms| {
+            let mut dodag = dodag();
+            dodag.configuration = spaced(&CONFIGURATION, Duration::from_millis(ms));
+            (dodag.pace().shortest, dodag.pace().longest)
+        };
+        let longest = dodag().pace().longest;
+        for (broadcast_ms, shortest_ms) in
+            [(0, 512), (128, 512), (129, 1_024), (250, 1_024), (1_000, 4_096), (1_025, 8_192)]
+        {
+            let expected = (Duration::from_millis(shortest_ms), longest);
+            assert_eq!(intervals(broadcast_ms), expected, "{broadcast_ms} ms");
+        }
+        assert_eq!(intervals(1_000_000), (longest, longest));
     }
 
     #[test]

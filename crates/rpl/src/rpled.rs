@@ -269,6 +269,10 @@ impl<S: Sizes> Routing for Rpled<S> {
         self.rpl.config().role != Role::Off
     }
 
+    fn set_broadcast_time(&mut self, period: Duration, channels: u32) {
+        self.rpl.set_broadcast_time(period * channels);
+    }
+
     fn route(&self, dst: Ipv6Addr) -> Option<Learnt> {
         if self.rpl.config().role == Role::Off {
             return None;

@@ -51,7 +51,7 @@ impl Pair {
             5 if lqi & 15 == 0 => {
                 let time = Duration::from_millis(a.into());
                 aodv.set_broadcast(time);
-                routing.set_broadcast_time(time);
+                routing.set_broadcast_time(time, 1 + u32::from(lqi >> 4));
             }
             _ => {
                 aodv.handle_heard(now, from, lqi);

@@ -647,7 +647,9 @@ impl<P: Profile> Node<P> {
     pub fn set_wake(&mut self, wake: Option<mac::Wake>) -> Result<(), mac::CannotWake> {
         self.wake();
         self.mac.set_wake(wake)?;
-        self.net.routing_mut().set_broadcast_time(wake.map_or(Duration::ZERO, |wake| wake.period));
+        let (period, channels) =
+            wake.map_or((Duration::ZERO, 1), |wake| (wake.period, wake.channels.count_ones()));
+        self.net.routing_mut().set_broadcast_time(period, channels.max(1));
         if wake.is_some() {
             self.net.await_fragments(LONGEST_REASSEMBLY);
         }

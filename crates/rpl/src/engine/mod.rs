@@ -12,7 +12,7 @@ use crate::change::Change;
 use crate::config::{Probing, Role, Root, RplConfig, Sizes};
 use crate::dao::{Advertised, Announce, Missed, Route, Targets, Urgency, is_of};
 use crate::dis::{Pace, Solicit};
-use crate::dodag::{Dodag, link_local};
+use crate::dodag::{Dodag, link_local, spaced};
 use crate::link::MAX_FAILURES;
 use crate::load::Load;
 use crate::lollipop::Counter;
@@ -227,6 +227,14 @@ impl<S: Sizes> Rpl<S> {
     /// Returns the preferred parent's link-local address.
     pub fn parent(&self) -> Option<Ipv6Addr> {
         self.dodag.as_ref()?.preferred
+    }
+
+    /// Sets the time that a multicast message takes until all neighbours have been awake. The
+    /// intervals of a root's DODAG are at least four times as long.
+    pub fn set_broadcast_time(&mut self, time: Duration) {
+        if let (Role::Root(root), Some(dodag)) = (&self.config.role, &mut self.dodag) {
+            dodag.configuration = spaced(&root.configuration, time);
+        }
     }
 
     fn parents(&mut self) -> Parents<'_> {

@@ -7,7 +7,7 @@ use kinglet_network::build::{app_at, network, restart};
 use kinglet_network::run::{Options, RunResult, run};
 use kinglet_scenario::{
     Datagrams, Flash, Flow, FlowKind, Fragments, Interferer, NodeId, Overlap, Pace, RadioProfile,
-    Scenario, Source, Wake,
+    Routing, Scenario, Source, Wake,
 };
 
 /// `hops` hops of duty-cycled nodes that forward fragments.
@@ -236,12 +236,33 @@ fn crossing_streams_all_arrive() {
 #[test]
 fn a_network_of_sleeping_nodes_finds_its_routes_by_itself() {
     let mut scenario = line(4);
-    scenario.routing = kinglet_scenario::Routing::Rpl;
+    scenario.routing = Routing::Rpl;
     scenario.duration_s = 300.0;
     let mut flow = stream(4, 0, 5_000);
     flow.start_s = 60.0;
     scenario.flows = vec![flow];
     must_arrive(&scenario, 1);
+}
+
+/// A broadcast is repeated for a wake-up period on each channel. DIOs at shorter intervals would
+/// fill the channel (RFC 6206, 6.6).
+#[test]
+fn routers_that_sleep_leave_time_for_each_broadcast() {
+    for (period_ms, channels, shortest_ms) in [(125, 1, 512), (250, 1, 1_024), (250, 4, 4_096)] {
+        let mut scenario = line(3);
+        scenario.routing = Routing::Rpl;
+        wake(&mut scenario).settings.period = Duration::from_millis(period_ms);
+        wake(&mut scenario).channels = channels;
+        let (mut network, _) = network(&scenario, 1);
+        let mut shortest = None;
+        for second in 1..120 {
+            network.run_until(Instant::from_secs(second));
+            let nodes = (0..network.nodes()).map(|node| network.device(node).node());
+            let intervals = nodes.filter_map(|node| node.routing().rpl()?.info().interval);
+            shortest = intervals.chain(shortest).min();
+        }
+        assert_eq!(shortest, Some(Duration::from_millis(shortest_ms)), "{channels} channels");
+    }
 }
 
 #[test]
