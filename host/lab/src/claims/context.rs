@@ -1,5 +1,4 @@
-//! Tests of the paper's assumptions, of the causes of its retransmission timeouts, and of the
-//! effects of other channels and of mesh routing.
+//! Tests of the paper's assumptions.
 
 use super::bounds::Bounds;
 use super::{Finding, Table, Test};
@@ -13,11 +12,6 @@ pub(super) fn test_of(id: &str) -> Option<Test> {
         "tcplp.sec4.2.testbed" => testbed,
         "tcplp.sec8.rtts" => round_trips,
         "tcplp.sec8.2.2.loss-envelope" => envelope,
-        "tcplp.table7.unconfirmed" => unconfirmed,
-        "tcplp.table7.cpu" => cpu,
-        "kinglet.mesh-batching" => mesh_batching,
-        "kinglet.mesh-day" => mesh_day,
-        "kinglet.mesh-fairness" => mesh_fairness,
         _ => return None,
     })
 }
@@ -116,122 +110,6 @@ fn envelope(t: &Table<'_>) -> Option<Finding> {
     Bounds::default().at_most("%", three.mean, EXCEPTIONAL).found(three.mean, compared)
 }
 
-fn unconfirmed(t: &Table<'_>) -> Option<Finding> {
-    let at = |batch: u32, channel: &str| {
-        let label = format!("non-confirmable batch={batch} channel={channel}");
-        t.mean(&label, "reliability")
-    };
-    let (single, batch) = (at(1, "outages")?, at(64, "outages")?);
-    let compared = format!(
-        "outages: single readings, batches {batch:.1} %; interference {:.1} and {:.1} %",
-        at(1, "interference")?,
-        at(64, "interference")?
-    );
-    // The outages were fitted to the mean of these two.
-    let near = |paper: f64| (paper - 2.0, paper + 2.0);
-    Bounds::default()
-        .within("% of single ones", single, near(93.4))
-        .within("% in batches", batch, near(95.3))
-        .at_least("% in batches", batch, single)
-        .found(single, compared)
-}
-
-fn cpu(t: &Table<'_>) -> Option<Finding> {
-    let at = |what: &str| t.mean(&format!("{what} channel=interference"), "cpu_duty_cycle");
-    let (tcp, coap) = (at("tcp")?, at("coap")?);
-    let (single, batch) = (at("non-confirmable batch=1")?, at("non-confirmable batch=64")?);
-    // Table 7 has 0.973, 0.834, 0.52 and 0.30.
-    let ratio = tcp / batch;
-    let compared = format!(
-        "TCP over batches that are not confirmed; CPU of TCP {tcp:.3}, CoAP {coap:.3}, not \
-         confirmed {single:.3} one by one and {batch:.3} in batches"
-    );
-    let order = tcp > coap && coap > single && single > batch;
-    Bounds::default()
-        .is(order, "the paper's order of the four")
-        .within("ratio", ratio, (2.0, 4.0))
-        .found(ratio, compared)
-}
-
-const RADIO: &str = "radio_duty_cycle";
-const RELIABILITY: &str = "reliability";
-
-/// Value of a metric with mesh routing.
-fn meshed(t: &Table<'_>, point: &str, metric: &str) -> Option<f64> {
-    t.mean(&format!("{point} routing=mesh"), metric)
-}
-
-/// Highest radio time with the mesh relative to its control, over some points.
-fn price(t: &Table<'_>, points: &[&str]) -> Option<f64> {
-    let metric = format!("{RADIO}_by_static");
-    points.iter().try_fold(0.0, |most: f64, point| Some(most.max(meshed(t, point, &metric)?)))
-}
-
-/// Highest radio time of a leaf relative to static routes. A leaf receives no routing messages
-/// except its parent's responses, so a tenth allows for chance and other paths.
-const MOST_PRICE: f64 = 1.1;
-
-fn mesh_batching(t: &Table<'_>) -> Option<Finding> {
-    let (mut share, mut reliable): (f64, f64) = (0.0, 100.0);
-    let protocols = ["tcp", "coap", "kinglet tcp"];
-    for protocol in protocols {
-        let at = |batch: u32, metric| meshed(t, &format!("{protocol} batch={batch}"), metric);
-        share = share.max(at(64, RADIO)? / at(1, RADIO)?);
-        reliable = reliable.min(at(64, RELIABILITY)?).min(at(1, RELIABILITY)?);
-    }
-    let points = protocols.map(|p| [1, 64].map(|batch| format!("{p} batch={batch}"))).concat();
-    let points: Vec<&str> = points.iter().map(String::as_str).collect();
-    let price = price(t, &points)?;
-    let compared = format!(
-        "radio time of batches by that of single readings, at most; least reliability \
-         {reliable:.2} %; {price:.2} times the radio time of static paths at most"
-    );
-    Bounds::default()
-        .below("ratio", share, 0.7)
-        .at_least("% delivered", reliable, 99.9)
-        .at_most("times static paths", price, MOST_PRICE)
-        .found(share, compared)
-}
-
-fn mesh_day(t: &Table<'_>) -> Option<Finding> {
-    let points = ["tcp at=night", "tcp at=work", "coap at=night", "coap at=work"];
-    let own = ["kinglet tcp at=night", "kinglet tcp at=work"];
-    let mut reliable: f64 = 100.0;
-    for point in points {
-        reliable = reliable.min(meshed(t, point, RELIABILITY)?);
-    }
-    let mut own_reliable: f64 = 100.0;
-    for point in own {
-        own_reliable = own_reliable.min(meshed(t, point, RELIABILITY)?);
-    }
-    let price = price(t, &[&points[..], &own].concat())?;
-    let compared = format!(
-        "least reliability with the paper's settings; Kinglet's TCP {own_reliable:.2} %; \
-         {price:.2} times the radio time of static paths at most"
-    );
-    Bounds::default()
-        .above("% delivered", reliable, 98.0)
-        .at_least("% by Kinglet's TCP", own_reliable, 99.9)
-        .at_most("times static paths", price, MOST_PRICE)
-        .found(reliable, compared)
-}
-
-fn mesh_fairness(t: &Table<'_>) -> Option<Finding> {
-    let at = |point: &str, metric| meshed(t, &format!("saturated {point}"), metric);
-    let (own, paper) = (at("kinglet tcp", "fairness")?, at("tcp", "fairness")?);
-    let (slow, slow_paper) = (at("kinglet tcp", "goodput_q1")?, at("tcp", "goodput_q1")?);
-    let control = t.mean("saturated kinglet tcp routing=static", "fairness")?;
-    let compared = format!(
-        "static paths {control:.1} %; the paper's settings {paper:.1} %; lower quartile {slow:.2} \
-         and {slow_paper:.2} kb/s"
-    );
-    // The target of static routes (kinglet.fairness).
-    Bounds::default()
-        .at_least("index", own, 95.0)
-        .at_least("kb/s of the lower quartile", slow, slow_paper)
-        .found(own, compared)
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::sample::{holds, row};
@@ -313,56 +191,5 @@ mod tests {
             context("tcplp.sec8.2.2.loss-envelope", rows)
         };
         assert_eq!((loss(15.0), loss(16.0)), (Some(true), Some(false)));
-    }
-
-    fn table_7(id: &str, values: [f64; 4]) -> Option<bool> {
-        let rows = ["interference", "outages"].map(|channel| {
-            let what = ["tcp", "coap", "non-confirmable batch=1", "non-confirmable batch=64"];
-            let label = |what| format!("{what} channel={channel}");
-            let points = what.into_iter().zip(values).map(|(what, value)| (label(what), value));
-            let metrics = ["reliability", "cpu_duty_cycle"];
-            let rows = points.flat_map(|(label, value)| metrics.map(|m| row(&label, m, value)));
-            rows.collect::<Vec<_>>()
-        });
-        holds("tcplp-outages", id, rows.concat())
-    }
-
-    #[test]
-    fn table_7_fails_if_batches_lose_more_or_if_the_order_of_cpu_time_differs() {
-        let lost = |single, batch| table_7("tcplp.table7.unconfirmed", [99.3, 99.5, single, batch]);
-        assert_eq!([lost(93.4, 95.3), lost(95.3, 94.0)], [true, false].map(Some));
-        let cpu = |tcp| table_7("tcplp.table7.cpu", [tcp, 0.834, 0.52, 0.30]);
-        assert_eq!([cpu(0.973), cpu(0.7), cpu(2.0)], [true, false, false].map(Some));
-    }
-
-    fn mesh(id: &str, radio: f64, reliability: f64, fairness: f64) -> Option<bool> {
-        let mut rows = Vec::new();
-        let protocols = ["tcp", "coap", "kinglet tcp"];
-        let points = ["batch=1", "batch=64", "at=night", "at=work"];
-        for (protocol, point) in protocols.into_iter().flat_map(|p| points.map(|q| (p, q))) {
-            let label = format!("{protocol} {point} routing=mesh");
-            let half = if point == "batch=64" { 0.5 } else { 1.0 };
-            rows.push(row(&label, "radio_duty_cycle", half));
-            rows.push(row(&label, "radio_duty_cycle_by_static", radio));
-            rows.push(row(&label, "reliability", reliability));
-        }
-        for protocol in ["tcp", "kinglet tcp"] {
-            let label = format!("saturated {protocol} routing=mesh");
-            rows.push(row(&label, "fairness", fairness));
-            rows.push(row(&label, "goodput_q1", 3.0));
-        }
-        rows.push(row("saturated kinglet tcp routing=static", "fairness", 92.0));
-        holds("kinglet-mesh", id, rows)
-    }
-
-    #[test]
-    fn a_mesh_that_costs_radio_time_readings_or_fairness_fails() {
-        for id in ["kinglet.mesh-batching", "kinglet.mesh-day"] {
-            assert_eq!(mesh(id, 1.0, 100.0, 96.0), Some(true));
-            assert_eq!(mesh(id, 1.2, 100.0, 96.0), Some(false));
-            assert_eq!(mesh(id, 1.0, 97.0, 96.0), Some(false));
-        }
-        let fair = |fairness| mesh("kinglet.mesh-fairness", 1.0, 100.0, fairness);
-        assert_eq!((fair(96.0), fair(90.0)), (Some(true), Some(false)));
     }
 }

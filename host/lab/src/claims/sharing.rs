@@ -1,4 +1,4 @@
-//! Tests of the claims about fairness of flows, and formation of meshes.
+//! Tests of the claims about meshes: formation, restarts, features.
 
 use super::bounds::Bounds;
 use super::{Finding, Table, Test, model};
@@ -9,8 +9,6 @@ use crate::experiment::kinglet_restarts::{LATE, MESSAGES, RECOVERED};
 /// Test of the claim with this id.
 pub(super) fn test_of(id: &str) -> Option<Test> {
     Some(match id {
-        "kinglet.line-fairness" => line,
-        "kinglet.grid-31" => grid,
         "kinglet.formation" => formation,
         "kinglet.mesh-share" => mesh_share,
         "kinglet.mesh-repair" => mesh_repair,
@@ -18,53 +16,6 @@ pub(super) fn test_of(id: &str) -> Option<Test> {
         "kinglet.restarts" => restarts,
         _ => return model::test_of(id),
     })
-}
-
-const MODELS: [&str; 2] = ["", " overlap=strict"];
-/// Minimum share of the goodput with equal time on the air, in per cent.
-const LEAST_SHARE: f64 = 100.0 / 3.0;
-/// Maximum ratio between the two directions.
-const MOST_APART: f64 = 2.0;
-
-fn line(t: &Table<'_>) -> Option<Finding> {
-    let mut least = (f64::INFINITY, String::new());
-    let mut apart: f64 = 0.0;
-    for model in MODELS {
-        for sources in ["all", "1,4"] {
-            let label = format!("sources={sources}{model}");
-            let share = t.mean(&label, "least_share")?;
-            if share < least.0 {
-                least = (share, label);
-            }
-        }
-        let directions = ["goodput_first", "goodput_second"];
-        let [up, down] =
-            directions.map(|method| t.mean(&format!("sources=2 both-ways{model}"), method));
-        let ratio = up? / down?;
-        apart = apart.max(ratio).max(1.0 / ratio);
-    }
-    let compared = format!("least at {}; in both directions over two hops {apart:.2} : 1", least.1);
-    Bounds::default()
-        .at_least("least share", least.0, LEAST_SHARE)
-        .at_most("both ways apart by", apart, MOST_APART)
-        .found(least.0, compared)
-}
-
-fn grid(t: &Table<'_>) -> Option<Finding> {
-    let mine = |label: &str| label.starts_with("grid") && label.ends_with("hops<=3");
-    let rows = |metric: &'static str| t.all(metric).filter(move |r| mine(&r.label)).map(|r| r.mean);
-    let sum = rows("goodput_sum").reduce(f64::min)?;
-    let fairness = rows("fairness").reduce(f64::min)?;
-    let starved = rows("starved").reduce(f64::max)?;
-    let compared = format!(
-        "least sum of the drawings; Jain's index {fairness:.1} % at least, {starved:.1} flows \
-         starved at most"
-    );
-    Bounds::default()
-        .at_least("kb/s", sum, 300.0)
-        .at_least("index", fairness, 50.0)
-        .at_most("starved", starved, 0.0)
-        .found(sum, compared)
 }
 
 /// Seconds per hop for routing information: the shortest interval, and the same again because a

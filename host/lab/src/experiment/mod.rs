@@ -8,10 +8,8 @@ pub(crate) mod bursts;
 pub(crate) mod design;
 pub(crate) mod duty_cycles;
 mod headers_on_air;
-mod kinglet_fair;
 pub(crate) mod kinglet_features;
 pub(crate) mod kinglet_formation;
-mod kinglet_mesh;
 mod kinglet_model;
 mod kinglet_page;
 pub(crate) mod kinglet_restarts;
@@ -27,7 +25,6 @@ mod tcplp_frame_time;
 mod tcplp_headers;
 mod tcplp_latency;
 mod tcplp_memory;
-mod tcplp_outages;
 mod tcplp_stacks;
 mod tcplp_timers;
 
@@ -44,13 +41,7 @@ pub fn all() -> &'static [Experiment] {
 }
 
 static ALL: LazyLock<Vec<Experiment>> = LazyLock::new(|| {
-    let live: Vec<Experiment> = folder::experiments().collect();
-    let mut all: Vec<Experiment> = IN_RUST
-        .iter()
-        .copied()
-        .filter(|e| live.iter().all(|l| l.id != e.id))
-        .chain(live.iter().copied())
-        .collect();
+    let mut all: Vec<Experiment> = IN_RUST.iter().copied().chain(folder::experiments()).collect();
     all.sort_by_key(|experiment| experiment.id);
     all
 });
@@ -66,7 +57,6 @@ static IN_RUST: &[Experiment] = &[
     tcplp_latency::EXPERIMENT,
     kinglet_sleep::EXPERIMENT,
     duty_cycles::EXPERIMENT,
-    kinglet_fair::EXPERIMENT,
     kinglet_formation::EXPERIMENT,
     kinglet_features::EXPERIMENT,
     kinglet_restarts::EXPERIMENT,
@@ -74,9 +64,7 @@ static IN_RUST: &[Experiment] = &[
     tcplp_memory::EXPERIMENT,
     tcplp_timers::EXPERIMENT,
     tcplp_context::EXPERIMENT,
-    tcplp_outages::EXPERIMENT,
     kinglet_model::EXPERIMENT,
-    kinglet_mesh::EXPERIMENT,
     over_rpl::FORMS,
     over_rpl::METERS,
     bursts::TIMING,

@@ -1,6 +1,6 @@
 //! Registry of columns: each metric by the name that files use.
 
-use crate::metric::{Metric, OfBursts, OfPairs, OfTree, TimeoutCause};
+use crate::metric::{Metric, OfBursts, OfNode, OfPairs, OfTree, TimeoutCause};
 use kinglet_coap::Rto;
 use kinglet_scenario::Carrier;
 use kinglet_sim::ledger::Cause;
@@ -36,6 +36,10 @@ const fn tree(key: &'static str, of: OfTree, meaning: &'static str) -> Column {
     run(key, Metric::OfTree(of), meaning)
 }
 
+const fn ends(key: &'static str, of: OfNode, meaning: &'static str) -> Column {
+    run(key, Metric::OfNode(of), meaning)
+}
+
 const fn pairs(key: &'static str, of: OfPairs, meaning: &'static str) -> Column {
     run(key, Metric::OfPairs(of), meaning)
 }
@@ -43,7 +47,18 @@ const fn pairs(key: &'static str, of: OfPairs, meaning: &'static str) -> Column 
 /// All columns. Those of sensors are of the sensors with the point's `carrier`.
 pub(super) static COLUMNS: &[Column] = &[
     run("goodput", Metric::Goodput, "received application octets of the first flow"),
+    run("goodput_first", Metric::GoodputOf(0), "the same"),
+    run("goodput_second", Metric::GoodputOf(1), "of the second flow"),
+    run("goodput_third", Metric::GoodputOf(2), "of the third flow"),
+    run("goodput_fourth", Metric::GoodputOf(3), "of the fourth flow"),
+    run("goodput_fifth", Metric::GoodputOf(4), "of the fifth flow"),
+    run("goodput_sum", Metric::GoodputSum, "of all flows"),
+    run("goodput_min", Metric::GoodputMin, "of the flow with the least"),
+    run("flows.fairness", Metric::FairnessOfFlows, "Jain's index of all flows"),
+    run("starved", Metric::Starved, "flows below 0.1 kb/s"),
     run("segment_loss", Metric::SegmentLoss, "segments lost in spite of link retries"),
+    run("flows.segment_loss", Metric::SegmentLossOfAll, "the same of all flows"),
+    run("retransmissions_per_loss", Metric::RetransmissionsPerLoss, "of all flows"),
     run("rtt", Metric::Rtt, "mean of the round-trip time samples"),
     run("mss", Metric::Mss, "largest segment"),
     run("frames", Metric::Frames, "data frames on the air, retries included"),
@@ -82,7 +97,18 @@ pub(super) static COLUMNS: &[Column] = &[
     sensors("reliability", Metric::Reliability, "received readings of those with a known fate"),
     sensors("reliability_min", Metric::ReliabilityMin, "the same of the sensor with the lowest"),
     sensors("radio_duty_cycle", Metric::RadioDutyCycle, "time with the sensor's radio on"),
+    sensors("radio_duty_cycle_night", Metric::RadioDutyCycleAtNight, "from midnight to seven"),
+    sensors(
+        "radio_duty_cycle_working_hours",
+        Metric::RadioDutyCycleAtWork,
+        "from nine to six in the evening",
+    ),
+    sensors("radio_poll", |it| Metric::RadioFor(it, Cause::Poll), "radio on while it polls"),
     sensors("radio_listen", |it| Metric::RadioFor(it, Cause::Listen), "radio on while it waits"),
+    sensors("radio_send", |it| Metric::RadioFor(it, Cause::Send), "while it sends"),
+    sensors("radio_receive", |it| Metric::RadioFor(it, Cause::Receive), "while it receives"),
+    sensors("radio_retry", |it| Metric::RadioFor(it, Cause::Retry), "while it repeats frames"),
+    sensors("radio_control", |it| Metric::RadioFor(it, Cause::Control), "for control messages"),
     sensors("cpu_duty_cycle", Metric::CpuDutyCycle, "time with the sensor's CPU working"),
     sensors("cpu_without_cipher", Metric::CpuWithoutCipher, "the same without the cipher"),
     sensors("retransmitted", Metric::Retransmitted, "messages or segments that were repeated"),
@@ -97,11 +123,9 @@ pub(super) static COLUMNS: &[Column] = &[
     sensors("radio_starting", Metric::RadioStarting, "radio starts, not part of the duty cycle"),
     sensors("radio_between_attempts", Metric::RadioBetweenAttempts, "sleep between attempts"),
     sensors("frames_sent", Metric::FramesSent, "transmissions, repetitions included"),
-    run(
-        "latency_first_quartile",
-        Metric::LatencyFirstQuartile,
-        "time of a request: first quartile",
-    ),
+    sensors("indirect_retries", Metric::IndirectRetries, "of a parent to its sensor"),
+    run("latency_p1", Metric::LatencyP1, "time of a request: 1 % quantile"),
+    run("latency_first_quartile", Metric::LatencyFirstQuartile, "the same, first quartile"),
     run("latency_median", Metric::LatencyMedian, "the same, median"),
     run("latency_third_quartile", Metric::LatencyThirdQuartile, "the same, third quartile"),
     run("responses", Metric::Responses, "requests with a response"),
@@ -113,6 +137,13 @@ pub(super) static COLUMNS: &[Column] = &[
     run("server.radio_receive", Metric::ServerFor(Cause::Receive), "while it receives"),
     run("server.radio_retry", Metric::ServerFor(Cause::Retry), "while it repeats frames"),
     run("server.radio_control", Metric::ServerFor(Cause::Control), "for control messages"),
+    ends("line.radio_end", OfNode::EndRadio, "radio of the last node on or starting"),
+    ends("line.power_end", OfNode::EndPower, "its power"),
+    ends("line.energy_end", OfNode::EndEnergy, "its energy by received data"),
+    ends("line.radio_relays", OfNode::RelayRadio, "radio on or starting, mean of relays"),
+    ends("line.power_relays", OfNode::RelayPower, "their power"),
+    ends("line.energy_relays", OfNode::RelayEnergy, "their energy by received data"),
+    ends("line.latency_mean", OfNode::Latency, "time of a request, mean"),
     bursts("bursts.radio_worst", OfBursts::RadioWorst, "radio on or starting, busiest node"),
     bursts("bursts.radio", OfBursts::Radio, "the same, mean of relays, or of all nodes"),
     bursts("bursts.throughput", OfBursts::Throughput, "received payload"),

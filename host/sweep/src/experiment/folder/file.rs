@@ -120,12 +120,12 @@ pub(super) struct Alone {
     pub(super) columns: Vec<ComputedColumn>,
 }
 
-/// The paper's figure of a column at one point.
+/// The paper's figure of a column.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Published {
     pub(super) column: Text,
-    /// Fields of the point; others have their default.
+    /// Values of fields, one or a list each; others have their default.
     #[serde(default)]
     pub(super) at: BTreeMap<String, Spanned<Value>>,
     pub(super) value: f64,

@@ -299,7 +299,7 @@ impl Definition {
     }
 
     /// `here` with values of fields in all combinations, in the order of the file.
-    fn vary(
+    pub(super) fn vary(
         &self,
         each: &BTreeMap<String, Spanned<toml::Value>>,
         here: &Values,

@@ -6,7 +6,6 @@ use super::error::{Place, hint};
 use super::file::{Drawing, Each, Number, Overlay, Parts, Text};
 use super::formula::{Absent, Known, Scope};
 use super::point::{Planned, Values};
-use super::points::Points;
 use crate::chart::{Bars, Cwnd, Figure, Lines, Series, Style, Timeline, curves, overlay};
 use crate::experiment::{DEFAULTS, ExperimentResult, Point, Rows};
 use crate::row::Row;
@@ -95,25 +94,19 @@ pub(super) fn number(
     }
 }
 
-/// The point of the paper's figure.
+/// The points of the paper's figure.
 fn published_at<'a>(
     definition: &'a Definition,
     published: &super::file::Published,
-) -> Result<&'a Planned, ScenarioError> {
-    let (file, fields, source) = (&definition.file, &definition.fields, definition.source());
-    let points = Points { source, file, fields };
-    let defaults = fields.iter().map(|(name, field)| (name.clone(), field.default()));
-    let mut at: Values = defaults.collect();
-    for (name, value) in &published.at {
-        for value in points.values(name, value)? {
-            at.insert(name.clone(), value);
-        }
-    }
-    let found = definition.full.iter().find(|point| point.at == at);
-    found.ok_or_else(|| {
-        let message = "no point has these values".to_owned();
-        Place::of(source, "paper", &published.column).error(message)
-    })
+) -> Result<Vec<&'a Planned>, ScenarioError> {
+    let defaults = definition.fields.iter().map(|(name, field)| (name.clone(), field.default()));
+    let found = definition.vary(&published.at, &defaults.collect())?.into_iter().map(|at| {
+        definition.full.iter().find(|point| point.at == at).ok_or_else(|| {
+            let message = "no point has these values".to_owned();
+            Place::of(definition.source(), "paper", &published.column).error(message)
+        })
+    });
+    found.collect()
 }
 
 impl Number {
@@ -180,7 +173,7 @@ pub(super) fn refine(definition: &Definition, rows: &mut Rows) {
         }
     }
     for published in &definition.file.paper {
-        if let Ok(point) = published_at(definition, published) {
+        for point in published_at(definition, published).into_iter().flatten() {
             rows.paper(&point.name, published.column.get_ref(), published.value);
         }
     }
