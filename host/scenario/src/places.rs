@@ -95,10 +95,20 @@ fn ready_made(t: &mut Reader<'_>, seed: u64) -> Result<[Option<Scenario>; 4]> {
         Some(mut office) => {
             let day = office.boolean("day", false)?;
             let leaves = office.boolean("leaves", true)?;
+            let mut scenario = Scenario::office();
+            if !leaves {
+                scenario = scenario.without_leaves();
+            }
+            for node in office.integers("awake", scenario.nodes.len() as u64 - 1)? {
+                let place = &mut scenario.nodes[node as usize];
+                if place.role != Role::Leaf {
+                    let message = format!("node {node} is no leaf");
+                    return Err(office.error_at("awake", message));
+                }
+                place.role = Role::Router;
+            }
             office.finish()?;
-            let scenario = Scenario::office();
-            let scenario = if day { scenario.by_day() } else { scenario };
-            Some(if leaves { scenario } else { scenario.without_leaves() })
+            Some(if day { scenario.by_day() } else { scenario })
         }
         None => None,
     };

@@ -375,6 +375,17 @@ fn an_office_whose_nodes_all_wake_has_no_leaves() {
 }
 
 #[test]
+fn a_leaf_of_the_office_that_is_always_on_keeps_its_neighbour() {
+    let text = |keys: &str| format!("[topology]\noffice = {{ {keys} }}\n");
+    let office = Scenario::from_toml("o", &text("awake = [11]")).expect("valid");
+    assert_eq!((office.nodes[11].role, office.nodes[11].parent), (Role::Router, Some(6)));
+    assert_eq!((office.nodes[12].role, office.nodes[12].parent), (Role::Leaf, Some(6)));
+    assert!(refused(&text("awake = [6]")).contains("node 6 is no leaf"));
+    assert!(refused(&text("leaves = false, awake = [11]")).contains("node 11 is no leaf"));
+    assert!(refused(&text("awake = [15]")).contains("15 is out of range"));
+}
+
+#[test]
 fn interference_needs_a_source_and_the_model_that_knows_it() {
     let one = "[[interference]]\nx_m = 3\n";
     assert!(refused(&format!("{LINE}{one}")).contains("missing; give one of \"wifi-file\""));

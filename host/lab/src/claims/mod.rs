@@ -4,7 +4,6 @@
 
 mod air;
 mod bounds;
-mod context;
 mod crossings;
 mod design;
 mod duty_cycles;

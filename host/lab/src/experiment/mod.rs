@@ -15,12 +15,8 @@ mod kinglet_page;
 pub(crate) mod kinglet_restarts;
 mod kinglet_sleep;
 pub(crate) mod over_rpl;
-mod radio_time;
 mod requests;
-mod sense;
 mod tcplp_bound;
-mod tcplp_context;
-mod tcplp_day;
 mod tcplp_frame_time;
 mod tcplp_headers;
 mod tcplp_latency;
@@ -41,7 +37,13 @@ pub fn all() -> &'static [Experiment] {
 }
 
 static ALL: LazyLock<Vec<Experiment>> = LazyLock::new(|| {
-    let mut all: Vec<Experiment> = IN_RUST.iter().copied().chain(folder::experiments()).collect();
+    let live: Vec<Experiment> = folder::experiments().collect();
+    let mut all: Vec<Experiment> = IN_RUST
+        .iter()
+        .copied()
+        .filter(|e| live.iter().all(|l| l.id != e.id))
+        .chain(live.iter().copied())
+        .collect();
     all.sort_by_key(|experiment| experiment.id);
     all
 });
@@ -53,7 +55,6 @@ static IN_RUST: &[Experiment] = &[
     tcplp_headers::EXPERIMENT,
     tcplp_bound::EXPERIMENT,
     tcplp_stacks::EXPERIMENT,
-    tcplp_day::EXPERIMENT,
     tcplp_latency::EXPERIMENT,
     kinglet_sleep::EXPERIMENT,
     duty_cycles::EXPERIMENT,
@@ -63,7 +64,6 @@ static IN_RUST: &[Experiment] = &[
     kinglet_page::EXPERIMENT,
     tcplp_memory::EXPERIMENT,
     tcplp_timers::EXPERIMENT,
-    tcplp_context::EXPERIMENT,
     kinglet_model::EXPERIMENT,
     over_rpl::FORMS,
     over_rpl::METERS,

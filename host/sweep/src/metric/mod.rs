@@ -91,7 +91,7 @@ pub enum Metric {
     ReliabilityMin(Carrier),
     /// Share of time with a sensor's radio on, mean over sensors with this carrier; %.
     RadioDutyCycle(Carrier),
-    /// The same in one hour of the simulation, counted from 0; %.
+    /// The same in one hour of the day; `None` if it is not simulated; %.
     RadioDutyCycleInHour(Carrier, u8),
     /// The same from midnight to seven, if the whole day is simulated; %.
     RadioDutyCycleAtNight(Carrier),
@@ -456,7 +456,10 @@ impl Metric {
         match self {
             Metric::RadioDutyCycle(carrier) => share(carrier, &|node| node.duty_cycle),
             Metric::RadioDutyCycleInHour(carrier, hour) => {
-                let in_hour = |node: &NodeResult| node.duty_by_hour.get(usize::from(hour)).copied();
+                let since = f64::from(hour) - scenario.start_hour;
+                let in_hour = |node: &NodeResult| {
+                    node.duty_by_hour.get(usize::try_from(since as i32).ok()?).copied()
+                };
                 mean(nodes(carrier, scenario, run).filter_map(in_hour).map(|share| share * 100.0))
             }
             Metric::RadioDutyCycleAtNight(carrier) => by_clock(carrier, scenario, run, 0..7),

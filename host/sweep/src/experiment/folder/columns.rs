@@ -14,10 +14,11 @@ pub(super) struct Column {
     of: Of,
 }
 
-/// A metric, or one for each carrier of readings.
+/// A metric, or one for each carrier of readings, or for each of these and each hour of the day.
 enum Of {
     Run(Metric),
     Sensors(fn(Carrier) -> Metric),
+    Hours(fn(Carrier, u8) -> Metric),
 }
 
 const fn run(key: &'static str, metric: Metric, meaning: &'static str) -> Column {
@@ -97,6 +98,11 @@ pub(super) static COLUMNS: &[Column] = &[
     sensors("reliability", Metric::Reliability, "received readings of those with a known fate"),
     sensors("reliability_min", Metric::ReliabilityMin, "the same of the sensor with the lowest"),
     sensors("radio_duty_cycle", Metric::RadioDutyCycle, "time with the sensor's radio on"),
+    Column {
+        key: "radio_duty_cycle_in_hour",
+        meaning: "the same in the `hour` of the day",
+        of: Of::Hours(Metric::RadioDutyCycleInHour),
+    },
     sensors("radio_duty_cycle_night", Metric::RadioDutyCycleAtNight, "from midnight to seven"),
     sensors(
         "radio_duty_cycle_working_hours",
@@ -240,7 +246,7 @@ pub(super) static COLUMNS: &[Column] = &[
 pub fn columns() -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
     COLUMNS.iter().map(|column| {
         // The unit is the same for all carriers.
-        let unit = column.metric(Some(Carrier::Tcp)).map_or("", Metric::unit);
+        let unit = column.metric(Some(Carrier::Tcp), Some(0)).map_or("", Metric::unit);
         (column.key, unit, column.meaning)
     })
 }
@@ -251,11 +257,12 @@ impl Column {
         COLUMNS.iter().find(|column| column.key == key)
     }
 
-    /// Its metric; `None` if it needs a carrier and there is none.
-    pub(super) fn metric(&self, carrier: Option<Carrier>) -> Option<Metric> {
+    /// Its metric; `None` if it needs a carrier or an hour and there is none.
+    pub(super) fn metric(&self, carrier: Option<Carrier>, hour: Option<u8>) -> Option<Metric> {
         match self.of {
             Of::Run(metric) => Some(metric),
             Of::Sensors(of) => carrier.map(of),
+            Of::Hours(of) => Some(of(carrier?, hour?)),
         }
     }
 }
@@ -277,7 +284,7 @@ mod tests {
     fn keys_are_unique_and_are_the_names_of_their_metrics() {
         for (index, column) in COLUMNS.iter().enumerate() {
             assert!(COLUMNS[..index].iter().all(|it| it.key != column.key), "{}", column.key);
-            let metric = column.metric(Some(Carrier::Tcp)).expect("a carrier is given");
+            let metric = column.metric(Some(Carrier::Tcp), Some(0)).expect("both are given");
             let name = column.key.rsplit_once('.').map_or(column.key, |(_, name)| name);
             assert_eq!(metric.name(), name);
         }

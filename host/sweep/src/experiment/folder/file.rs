@@ -131,7 +131,7 @@ pub(super) struct Published {
     pub(super) value: f64,
 }
 
-/// A figure of one of five kinds.
+/// A figure of one of six kinds.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Drawing {
@@ -145,6 +145,10 @@ pub(super) struct Drawing {
     pub(super) along: Option<Spanned<Vec<String>>>,
     /// One figure for each point: its congestion window, or the radios' activity.
     pub(super) each: Option<Each>,
+    /// The distribution of a quantity in the first run of each point, a curve each.
+    pub(super) distribution: Option<Distribution>,
+    /// Column whose values are the abscissae of curves.
+    pub(super) against: Option<Text>,
     /// Curves of another column, drawn as a model.
     pub(super) overlay: Option<Overlay>,
     /// Label of the abscissa of curves.
@@ -155,6 +159,9 @@ pub(super) struct Drawing {
     /// The points with all defaults are drawn as well.
     #[serde(default)]
     pub(super) beside: bool,
+    /// After each bar comes one with the paper's figure.
+    #[serde(default)]
+    pub(super) paper: bool,
     /// Single marks of bars.
     #[serde(default)]
     pub(super) marks: Vec<Mark>,
@@ -174,6 +181,14 @@ pub(super) enum Parts {
 pub(super) enum Each {
     CongestionWindow,
     RadioActivity,
+    RadioTime,
+}
+
+/// A quantity with several values in a run.
+#[derive(Clone, Copy, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Distribution {
+    Latency,
 }
 
 /// A column that is drawn over curves.

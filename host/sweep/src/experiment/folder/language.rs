@@ -4,9 +4,9 @@
 use super::error::hint;
 use crate::experiment::Model;
 use crate::stats::rank_correlation;
-use kinglet_network::layout::{Format, bound, one_hop_bound};
+use kinglet_network::layout::{DEFAULT_MSS, Format, Frame, bound, one_hop_bound};
 use kinglet_network::radio;
-use kinglet_scenario::{MAC, RadioProfile, tcplp};
+use kinglet_scenario::{Flow, MAC, NodeId, RadioProfile, Scenario, tcplp};
 use minijinja::{Environment, Error, ErrorKind, UndefinedBehavior};
 
 /// The language.
@@ -49,6 +49,11 @@ pub(super) fn environment() -> Environment<'static> {
     environment.add_filter("suffix", |model: &str| model_of(model).map(Model::suffix));
     environment.add_function("segment_bound", segment_bound);
     environment.add_function("one_hop_bound", || one_hop_bound().kbps);
+    environment.add_function("tcp_header", || between_neighbours(None).tcp);
+    environment.add_function("header_mss", |frames, tcp| header_bound(frames, tcp).0);
+    environment.add_function("header_bound", |frames, tcp| header_bound(frames, tcp).1);
+    environment.add_function("unused_octets", unused_octets);
+    environment.add_function("office_hops", office_hops);
     environment.add_function("channel_bound", channel_bound);
     environment.add_function("driver_us", radio::driver_us);
     environment.add_function("sharing", sharing);
@@ -73,6 +78,37 @@ fn segment_bound(frames: usize) -> f64 {
     let mss = Format::of(&tcplp::MAC, true).mss_for_frames(frames);
     let format = Format::between_neighbours(&tcplp::MAC, true);
     bound(RadioProfile::At86rf233, &tcplp::MAC, format, mss, 2).kbps
+}
+
+/// Frames between neighbours, with so many octets of a TCP header.
+fn between_neighbours(tcp: Option<usize>) -> Format {
+    let format = Format::between_neighbours(&tcplp::MAC, true);
+    Format { tcp: tcp.unwrap_or(format.tcp), ..format }
+}
+
+/// Longest segment of so many frames with a TCP header of `tcp` octets, and the bound of its
+/// goodput over one hop, kb/s.
+fn header_bound(frames: usize, tcp: usize) -> (usize, f64) {
+    let format = between_neighbours(Some(tcp));
+    let mss = format.mss_for_frames(frames);
+    (mss, bound(RadioProfile::At86rf233, &tcplp::MAC, format, mss, 2).kbps)
+}
+
+/// Octets that the paper's segment leaves unused in its frames.
+fn unused_octets() -> usize {
+    between_neighbours(None).frames(DEFAULT_MSS).iter().map(Frame::unused).sum()
+}
+
+/// Hops from a node of the office to its border router.
+fn office_hops(node: NodeId) -> usize {
+    let root = 0;
+    let scenario = Scenario { flows: vec![Flow::bulk(node, root)], ..Scenario::office() };
+    let routes = scenario.routes();
+    let next = |at: &NodeId| {
+        let here = routes.iter().find(|route| (route.node, route.destination) == (*at, root));
+        here.map(|route| route.next_hop)
+    };
+    std::iter::successors(Some(node), next).take_while(|at| *at != root).count()
 }
 
 /// Bound of the goodput over one hop without the pauses, in which the channel is free for other
@@ -124,6 +160,11 @@ mod tests {
         let environment = environment();
         let compiled = environment.compile_expression(expression).expect("a valid expression");
         f64::try_from(compiled.eval(()).expect("a value")).expect("a number")
+    }
+
+    #[test]
+    fn leaves_of_the_office_are_three_and_five_hops_away() {
+        assert_eq!([11, 12, 13, 14].map(office_hops), [3, 3, 5, 5]);
     }
 
     #[test]

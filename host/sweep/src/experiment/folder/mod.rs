@@ -7,6 +7,7 @@
 
 mod columns;
 mod error;
+mod figures;
 mod file;
 mod formula;
 mod judge;
@@ -121,6 +122,7 @@ impl Definition {
         let names = self.fields.keys().chain(&self.columns).map(String::as_str);
         let known = Known(names.chain(OF_COLUMN).chain(["x"]).collect());
         results::check(self, &known)?;
+        figures::check(self, &known)?;
         judge::check(self, &known)
     }
 
@@ -212,7 +214,7 @@ impl Definition {
 
     /// Figures of the result.
     fn figures(&self, result: &ExperimentResult) -> Vec<Figure> {
-        results::figures(self, result)
+        figures::all(self, result)
     }
 }
 

@@ -15,6 +15,9 @@ use toml::{Spanned, Table};
 
 /// The field whose value is the carrier of the sensors that a point measures.
 const CARRIER: &str = "carrier";
+/// The field whose value is the hour of the day in which a point measures.
+const HOUR: &str = "hour";
+const HOUR_NEEDED: &str = ", and the field `hour` with an hour of the day";
 /// Cases that are part of the program: the models of the medium.
 const MODELS: &str = "@models";
 
@@ -312,15 +315,17 @@ impl Points<'_> {
         let carrier = at.get(CARRIER).and_then(Value::as_str);
         let find = |name: &str| CARRIERS.iter().find(|(of, _)| *of == name).map(|(_, it)| *it);
         let carrier: Option<Carrier> = carrier.and_then(find);
+        let hour = at.get(HOUR).and_then(|hour| hour.to_string().parse().ok());
         let metric = |key: &Text| {
             let place = Place::of(self.source, "columns", key);
             let Some(column) = Column::find(key.get_ref()) else {
                 let keys: Vec<&str> = super::columns::COLUMNS.iter().map(|it| it.key).collect();
                 return Err(place.error(format!("no such column; {}", hint(key.get_ref(), &keys))));
             };
-            column.metric(carrier).ok_or_else(|| {
+            column.metric(carrier, hour).ok_or_else(|| {
                 let names = CARRIERS.map(|(name, _)| name).join(", ");
-                place.error(format!("it needs the field `{CARRIER}`, one of {names}"))
+                let hours = if hour.is_none() && carrier.is_some() { HOUR_NEEDED } else { "" };
+                place.error(format!("it needs the field `{CARRIER}`, one of {names}{hours}"))
             })
         };
         columns.iter().map(metric).collect()

@@ -1,15 +1,12 @@
-//! What a folder adds to the measured rows: bounds, computed columns, the paper's figures, and
-//! figures.
+//! What a folder adds to the measured rows: bounds, computed columns, and the paper's figures.
 
 use super::Definition;
 use super::error::{Place, hint};
-use super::file::{Drawing, Each, Number, Overlay, Parts, Text};
+use super::file::{Number, Text};
 use super::formula::{Absent, Known, Scope};
 use super::point::{Planned, Values};
-use crate::chart::{Bars, Cwnd, Figure, Lines, Series, Style, Timeline, curves, overlay};
-use crate::experiment::{DEFAULTS, ExperimentResult, Point, Rows};
+use crate::experiment::Rows;
 use crate::row::Row;
-use kinglet_network::run::RunResult;
 use kinglet_scenario::ScenarioError;
 use std::collections::BTreeSet;
 use toml::Spanned;
@@ -40,38 +37,15 @@ pub(super) fn check(definition: &Definition, known: &Known<'_>) -> Result<(), Sc
         column(definition, place, published.column.get_ref())?;
         published_at(definition, published)?;
     }
-    for drawing in &file.figure {
-        condition(&drawing.when)?;
-        if let Some(Overlay { column: name, .. }) = &drawing.overlay {
-            column(definition, Place::of(source, "overlay", name), name.get_ref())?;
-        }
-        let place = Place::of(source, "title", &drawing.title);
-        match (&drawing.curves, &drawing.bars, &drawing.along, drawing.each) {
-            (Some(name), None, None, None) => {
-                column(definition, Place::of(source, "curves", name), name.get_ref())?;
-            }
-            (None, Some(parts), None, None) => {
-                for name in parts.get_ref().all() {
-                    column(definition, Place::of(source, "bars", parts), name)?;
-                }
-            }
-            (None, None, Some(names), None) => {
-                for name in names.get_ref() {
-                    column(definition, Place::of(source, "along", names), name)?;
-                }
-            }
-            (None, None, None, Some(_)) => known.template(place, drawing.title.get_ref())?,
-            _ => {
-                let message = "give one of `curves`, `bars`, `along` and `each`";
-                return Err(place.error(message.to_owned()));
-            }
-        }
-    }
     Ok(())
 }
 
 /// Checks the name of a column.
-fn column(definition: &Definition, place: Place<'_>, name: &str) -> Result<(), ScenarioError> {
+pub(super) fn column(
+    definition: &Definition,
+    place: Place<'_>,
+    name: &str,
+) -> Result<(), ScenarioError> {
     if definition.columns.contains(name) {
         return Ok(());
     }
@@ -129,7 +103,7 @@ impl Definition {
     }
 
     /// The points that meet a condition.
-    fn at(&self, when: Option<&Text>) -> impl Iterator<Item = &Planned> {
+    pub(super) fn at(&self, when: Option<&Text>) -> impl Iterator<Item = &Planned> {
         let condition = when.map(|when| when.get_ref().as_str());
         self.full.iter().filter(move |point| {
             let scope = Scope::of_fields(&point.at).with("x", point.x.into());
@@ -175,128 +149,6 @@ pub(super) fn refine(definition: &Definition, rows: &mut Rows) {
     for published in &definition.file.paper {
         for point in published_at(definition, published).into_iter().flatten() {
             rows.paper(&point.name, published.column.get_ref(), published.value);
-        }
-    }
-}
-
-/// Figures of a result.
-pub(super) fn figures(definition: &Definition, result: &ExperimentResult) -> Vec<Figure> {
-    let all = definition.file.figure.iter();
-    all.flat_map(|drawing| draw(definition, drawing, result)).collect()
-}
-
-fn draw(definition: &Definition, drawing: &Drawing, result: &ExperimentResult) -> Vec<Figure> {
-    let chosen: Vec<&Planned> = definition.at(drawing.when.as_ref()).collect();
-    let title = drawing.title.get_ref();
-    if let Some(each) = drawing.each {
-        let of = |(point, run): &(Point, RunResult)| {
-            let planned = chosen.iter().find(|planned| planned.name == point.label)?;
-            let title = Scope::of_fields(&planned.at).text(title).unwrap_or_default();
-            each.draw(title, point, run)
-        };
-        return result.samples.iter().filter_map(of).collect();
-    }
-    let is_chosen = |row: &&Row| chosen.iter().any(|point| point.name == row.label);
-    let is_beside = |row: &&Row| drawing.beside && row.series == DEFAULTS;
-    let shown = |row: &&Row| drawing.when.is_none() || is_chosen(row) || is_beside(row);
-    let rows: Vec<Row> = result.rows.iter().filter(shown).cloned().collect();
-    let figure = match (&drawing.curves, &drawing.bars) {
-        (Some(column), _) => {
-            let mut figure = curves(&rows, column.get_ref(), title, &drawing.x);
-            if let (Some(figure), Some(Overlay { column, name })) = (&mut figure, &drawing.overlay)
-            {
-                overlay(figure, &rows, column.get_ref(), name);
-            }
-            figure
-        }
-        (None, Some(parts)) => bars(drawing, &rows, &parts.get_ref().all()),
-        (None, None) => drawing.along.as_ref().and_then(|along| {
-            let columns = along.get_ref();
-            alongside(drawing, &rows, columns)
-        }),
-    };
-    figure.into_iter().collect()
-}
-
-/// A curve for each point over these columns, whose abscissae count from 1.
-fn alongside(drawing: &Drawing, rows: &[Row], columns: &[String]) -> Option<Figure> {
-    let mut series: Vec<Series> = Vec::new();
-    for row in rows {
-        let Some(place) = columns.iter().position(|column| *column == row.metric) else { continue };
-        let point = (place as f64 + 1.0, row.mean, row.ci95);
-        match series.iter_mut().find(|one| one.name == row.label) {
-            Some(one) => one.points.push(point),
-            None => {
-                let (name, style) = (row.label.clone(), Style::Measured);
-                series.push(Series { name, style, points: vec![point] });
-            }
-        }
-    }
-    let unit = &rows.iter().find(|row| columns.contains(&row.metric))?.unit;
-    Some(Figure::Lines(Lines {
-        title: drawing.title.get_ref().clone(),
-        x_label: drawing.x.clone(),
-        y_label: unit.clone(),
-        series,
-    }))
-}
-
-/// A bar for each point that has one of the columns; these are its parts.
-fn bars(drawing: &Drawing, rows: &[Row], columns: &[&str]) -> Option<Figure> {
-    let rows: Vec<&Row> = rows.iter().filter(|row| columns.contains(&&*row.metric)).collect();
-    let mut points: Vec<&str> = rows.iter().map(|row| row.label.as_str()).collect();
-    points.dedup();
-    let value = |point: &str, column: &str| {
-        let it = rows.iter().find(|row| row.label == point && row.metric == column);
-        it.map_or(0.0, |row| row.mean)
-    };
-    let bar = |point: &&str| {
-        ((*point).to_owned(), columns.iter().map(|column| value(point, column)).collect())
-    };
-    Some(Figure::Bars(Bars {
-        title: drawing.title.get_ref().clone(),
-        unit: rows.first()?.unit.clone(),
-        parts: columns.iter().map(|column| column.replace('_', " ")).collect(),
-        bars: points.iter().map(bar).collect(),
-        marks: drawing.marks.iter().map(|mark| (mark.name.clone(), mark.value)).collect(),
-    }))
-}
-
-impl Parts {
-    fn all(&self) -> Vec<&str> {
-        match self {
-            Parts::One(column) => vec![column],
-            Parts::Several(columns) => columns.iter().map(String::as_str).collect(),
-        }
-    }
-}
-
-/// Seconds at the end of a run whose congestion window is drawn.
-const SHOWN_S: f64 = 100.0;
-
-impl Each {
-    fn draw(self, title: String, point: &Point, run: &RunResult) -> Option<Figure> {
-        match self {
-            Each::CongestionWindow => {
-                let mss = run.flows.first().and_then(|flow| flow.mss).unwrap_or(0) as usize;
-                let end = point.scenario.duration_s;
-                Some(Figure::Cwnd(Cwnd {
-                    title,
-                    samples: run.cwnd.clone(),
-                    buffer: point.scenario.tcp.send_buffer.bytes(mss) as f64,
-                    range_s: ((end - SHOWN_S).max(0.0), end),
-                }))
-            }
-            Each::RadioActivity => {
-                let (from, to) = point.timeline_s.filter(|_| !run.timeline.is_empty())?;
-                Some(Figure::Timeline(Timeline {
-                    title,
-                    nodes: point.scenario.nodes.len(),
-                    lanes: Vec::new(),
-                    activity: run.timeline.clone(),
-                    range_us: ((from * 1e6) as u64, (to * 1e6) as u64),
-                }))
-            }
         }
     }
 }
