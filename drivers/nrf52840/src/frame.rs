@@ -6,9 +6,15 @@ const ACK_REQUEST: u8 = 1 << 5;
 const BROADCAST: u16 = 0xffff;
 /// Data request among MAC commands.
 const DATA_REQUEST: u8 = 4;
-/// Octets of the longest addressing fields with the frame control and the sequence number, and the
-/// command identifier after them.
-pub(crate) const HEAD: usize = 24;
+/// Octets of the longest addressing fields with the frame control and the sequence number, the
+/// longest auxiliary security header, and the command identifier after them.
+pub(crate) const HEAD: usize = 38;
+/// Octets up to the end of the longest destination.
+pub(crate) const DESTINATION_END: usize = 13;
+/// Security enabled, in the first octet of the frame control.
+const SECURED: u8 = 1 << 3;
+/// Octets of the key identifier, by its mode (IEEE 802.15.4-2015, 9.4.3).
+const KEY_IDENTIFIER: [usize; 4] = [0, 1, 5, 9];
 
 /// The beginning of a frame.
 #[derive(Clone, Copy, Debug)]
@@ -53,6 +59,19 @@ impl<'a> Head<'a> {
         self.octet(2)
     }
 
+    /// Returns whether the filter rejects a frame of which these octets have been received; `None`
+    /// before the end of its destination.
+    pub(crate) fn is_rejected(&self, filter: &Filter) -> Option<bool> {
+        let [low, high, ..] = self.octets else { return None };
+        let needed = match (low & 7, high >> 2 & 3) {
+            (0, 0) => 5,
+            (1 | 3, 2) => 7,
+            (1 | 3, 3) => DESTINATION_END,
+            _ => return Some(true),
+        };
+        (self.octets.len() >= needed).then(|| self.accept(filter).is_none())
+    }
+
     /// Applies the filter: beacons of the own PAN, data and commands to an own address or to all.
     pub(crate) fn accept(&self, filter: &Filter) -> Option<Accepted> {
         let kind = self.octet(0) & 7;
@@ -79,9 +98,10 @@ impl<'a> Head<'a> {
         Some(Accepted { ack, request: self.data_request(kind, to_len, from_mode) })
     }
 
-    /// Returns the source of a data request.
+    /// Returns the source of a data request. In frame versions 0 and 1 the command identifier is
+    /// authenticated and never encrypted, so that it can be read behind the auxiliary security
+    /// header.
     fn data_request(&self, kind: u8, to_len: usize, from_mode: u8) -> Option<Option<u16>> {
-        let is_secured = self.octet(0) & 8 != 0;
         let is_compressed = self.octet(0) & 0x40 != 0;
         let from = usize::saturating_add(3, to_len)
             .saturating_add(if is_compressed || from_mode == 0 { 0 } else { 2 });
@@ -90,8 +110,68 @@ impl<'a> Head<'a> {
             3 => 8,
             _ => 0,
         };
-        let is_request =
-            self.octets.get(from.saturating_add(from_len)) == Some(&DATA_REQUEST) && !is_secured;
+        let source_end = from.saturating_add(from_len);
+        let at = source_end.saturating_add(self.security_len(source_end)?);
+        let is_request = self.octets.get(at) == Some(&DATA_REQUEST);
         (kind == 3 && is_request).then(|| self.two(from).filter(|_| from_mode == 2))
+    }
+
+    /// Returns the length of the auxiliary security header that begins at `at`, if there is one;
+    /// `None` for a frame of version 2, whose command identifier is encrypted.
+    fn security_len(&self, at: usize) -> Option<usize> {
+        if self.octet(0) & SECURED == 0 {
+            return Some(0);
+        }
+        let mode = usize::from(self.octet(at) >> 3 & 3);
+        let is_readable = self.octet(1) >> 4 & 3 < 2;
+        // Security control and frame counter precede the key identifier.
+        KEY_IDENTIFIER.get(mode).filter(|_| is_readable).map(|len| len.saturating_add(5))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FILTER: Filter = Filter { pan_id: 0xabcd, short: 1, extended: [0; 8] };
+    const PLAIN: [u8; 10] = [0x63, 0x88, 7, 0xcd, 0xab, 1, 0, 2, 0, 4];
+
+    fn request(octets: &[u8]) -> Option<Option<u16>> {
+        Head::new(octets).accept(&FILTER)?.request
+    }
+
+    #[test]
+    fn a_frame_is_rejected_as_soon_as_its_destination_is_known() {
+        let rejected = |octets: &[u8]| Head::new(octets).is_rejected(&FILTER);
+        let other = [0x61, 0x88, 7, 0xcd, 0xab, 9, 0, 2, 0];
+        assert_eq!((rejected(&other[..6]), rejected(&other[..7])), (None, Some(true)));
+        assert_eq!((rejected(&PLAIN[..6]), rejected(&PLAIN[..7])), (None, Some(false)));
+        let mut extended = [0; DESTINATION_END];
+        extended[..5].copy_from_slice(&[0x61, 0x8c, 7, 0xcd, 0xab]);
+        assert_eq!((rejected(&extended[..12]), rejected(&extended)), (None, Some(false)));
+        let beacon = [0x00, 0x80, 7, 0xcd, 0xab];
+        assert_eq!((rejected(&beacon[..4]), rejected(&beacon)), (None, Some(false)));
+        let acknowledgement = [2, 0, 7];
+        assert_eq!(
+            (rejected(&acknowledgement[..1]), rejected(&acknowledgement)),
+            (None, Some(true))
+        );
+    }
+
+    #[test]
+    fn a_data_request_is_known_with_and_without_security() {
+        assert_eq!(request(&PLAIN), Some(Some(2)));
+        for (mode, identifier) in [0, 1, 5, 9].into_iter().enumerate() {
+            let mut octets = [0; HEAD];
+            octets[..9].copy_from_slice(&PLAIN[..9]);
+            (octets[0], octets[1]) = (0x6b, 0x98);
+            octets[9] = 5 | (mode as u8) << 3;
+            octets[14 + identifier] = DATA_REQUEST;
+            let end = 15 + identifier;
+            assert_eq!(request(&octets[..end]), Some(Some(2)), "mode {mode}");
+            assert_eq!(request(&octets[..end - 1]), None, "mode {mode} without its last octet");
+            octets[1] = 0xa8;
+            assert_eq!(request(&octets[..end]), None, "mode {mode} in version 2");
+        }
     }
 }

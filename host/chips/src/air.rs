@@ -78,6 +78,9 @@ pub(crate) struct Air {
     /// Frames that have begun, for chips in range; `None` = there are none.
     begun: Option<Vec<Sent>>,
     pub(crate) answer: Option<Answer>,
+    /// A medium outside decides which frames the chip receives and which channels are busy: the
+    /// last result of that. `None` = the air decides.
+    outside: Option<bool>,
 }
 
 impl Air {
@@ -95,6 +98,24 @@ impl Air {
         const MEMORY_US: u64 = 20_000;
         self.signals.retain(|signal| signal.end() + MEMORY_US > now);
         self.noises.retain(|noise| noise.until + MEMORY_US > now);
+    }
+
+    /// Lets a medium outside decide, with this result for the assessments that end from now on.
+    pub(crate) fn set_outside(&mut self, busy: bool) {
+        self.outside = Some(busy);
+    }
+
+    /// Removes the frame whose preamble began at `begin`, or damages it if its SFD has passed.
+    pub(crate) fn lose(&mut self, now: u64, begin: u64) {
+        self.signals.retain_mut(|signal| {
+            let is_lost = signal.preamble_at == begin;
+            let is_found = signal.sfd_at() <= now;
+            if is_lost && is_found {
+                let (until, dbm) = (signal.end(), i8::MAX);
+                self.noises.push(Noise { channel: signal.channel, from: begin, until, dbm });
+            }
+            !is_lost || is_found
+        });
     }
 
     /// Has each frame of the chip kept at its begin, for other chips.
@@ -136,7 +157,7 @@ impl Air {
                 rssi_dbm: -60,
             });
         }
-        if self.begun.is_none() {
+        if self.begun.is_none() && self.outside.is_none() {
             self.sent.push(sent);
         }
     }
@@ -145,7 +166,7 @@ impl Air {
     /// after `from`.
     pub(crate) fn next(&self, channel: u8, from: u64, weakest_dbm: i8) -> Option<&Signal> {
         self.signals.iter().find(|signal| {
-            let strong = signal.rssi_dbm >= weakest_dbm;
+            let strong = self.outside.is_some() || signal.rssi_dbm >= weakest_dbm;
             strong && signal.channel == channel && signal.preamble_at >= from
         })
     }
@@ -170,6 +191,9 @@ impl Air {
     /// Returns whether at least half of the time between `from` and `until` has energy of
     /// `threshold_dbm` or more.
     pub(crate) fn is_busy(&self, channel: u8, from: u64, until: u64, threshold_dbm: i16) -> bool {
+        if let Some(busy) = self.outside {
+            return busy;
+        }
         let share = |begin: u64, end: u64| end.min(until).saturating_sub(begin.max(from));
         let loud = |dbm: i8| i16::from(dbm) >= threshold_dbm;
         let frames = self

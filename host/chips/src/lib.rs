@@ -16,12 +16,15 @@ mod coprocessor;
 mod model;
 mod nrf52840;
 mod ports;
+mod unit;
 
 pub use at86rf233::{Bus, Chip, Failed, Interrupt, Reset, Shared, SleepTransmit};
 pub use bench::{Board, Hooks};
 pub use coprocessor::{Coprocessor, LineFaults, SharedCoprocessor};
+pub use model::Antenna;
 pub use nrf52840::{SharedSoc, Soc};
 pub use ports::Ports;
+pub use unit::{Heard, Unit};
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

@@ -10,6 +10,7 @@ pub use border::border_router;
 pub use place::{Ends, NODE_BYTES, Network, Place, Site, Stations, app_at, wire_of};
 pub use transport::{connection, payload_of};
 
+use crate::chip;
 use crate::cpu::host_cost_of;
 use crate::flows::{Builder, HostApps};
 use crate::profile::LabProfile;
@@ -24,6 +25,7 @@ use kinglet_scenario::simulated::{medium_of, radio_of};
 use kinglet_scenario::{
     self as scenario, Addressing, CONTEXTS, Fragments, NO_SHORT, NodeId, Role, Routing, Scenario,
 };
+use kinglet_sim::chip::MakeChip;
 use kinglet_sim::flash::FlashPart;
 use kinglet_sim::medium::Position;
 use kinglet_sim::profile::{RadioProfile as SimRadio, STANDARD};
@@ -46,6 +48,7 @@ const OUTSIDE: SimRadio = SimRadio {
 fn radio_at(scenario: &Scenario, node: NodeId) -> SimRadio {
     match scenario.nodes[node as usize].role {
         Role::Outside => OUTSIDE,
+        _ if scenario.radio.chips.contains(&node) => chip::NRF52840,
         _ => radio_of(scenario),
     }
 }
@@ -343,6 +346,7 @@ fn sites(scenario: &Scenario, seed: u64) -> (Vec<(NodeConfig, Site)>, Vec<Ends>)
             host: host_cost_of(&scenario.radio),
             drift_ppm,
             begin_us,
+            chip: scenario.radio.chips.contains(&node).then_some(chip::nrf52840 as MakeChip),
         };
         let mut station = Station::new(stack, apps);
         let forwards = scenario.fragments == Fragments::Forwarded;

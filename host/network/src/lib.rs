@@ -12,6 +12,7 @@
 pub mod apps;
 pub mod build;
 pub mod capture;
+mod chip;
 pub mod control;
 pub mod cpu;
 pub mod discovery;

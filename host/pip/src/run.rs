@@ -95,6 +95,7 @@ pub fn world(config: &PipConfig, seed: u64) -> World<Node> {
             host: HostCost::NONE,
             drift_ppm: if index.is_multiple_of(2) { drift } else { -drift },
             begin_us: 0,
+            chip: None,
         };
         (place, Node::new(config, index, &file))
     };

@@ -425,6 +425,8 @@ pub struct Radio {
     pub cca: Cca,
     /// Energy threshold of the assessment in dBm, if it differs from the profile's.
     pub cca_threshold_dbm: Option<f64>,
+    /// Nodes whose radio is the modelled chip of the profile with its driver, in ascending order.
+    pub chips: Vec<NodeId>,
 }
 
 impl Default for Radio {
@@ -439,6 +441,7 @@ impl Default for Radio {
             host_cost: HostCost::Micros(0),
             cca: Cca::Either,
             cca_threshold_dbm: None,
+            chips: Vec::new(),
         }
     }
 }

@@ -43,7 +43,7 @@ fn read_scenario(source: Source<'_>) -> Result<Scenario> {
         seed: given.seed,
         ..base
     };
-    radio(root.table_opt("radio")?, &mut scenario.radio)?;
+    radio(root.table_opt("radio")?, &mut scenario.radio, &scenario.nodes)?;
     medium(root.table_opt("medium")?, &mut scenario)?;
     mac(root.table_opt("mac")?, &mut scenario)?;
     leaf(root.table_opt("leaf")?, &mut scenario)?;
@@ -102,9 +102,10 @@ fn section<T>(table: Option<Reader<'_>>, keys: &[Key<T>], target: &mut T) -> Res
     t.finish()
 }
 
-fn radio(table: Option<Reader<'_>>, radio: &mut Radio) -> Result<()> {
+fn radio(table: Option<Reader<'_>>, radio: &mut Radio, nodes: &[NodePlace]) -> Result<()> {
     let Some(mut t) = table else { return Ok(()) };
     read(&mut t, keys::RADIO, radio)?;
+    chips(&mut t, radio, nodes)?;
     let msp430 = matches!(radio.profile, RadioProfile::Cc2420 | RadioProfile::Cc2420Contiki);
     if msp430 && radio.host_cost == HostCost::Measured {
         let message = "instructions were not counted on this radio's MSP430; give a time by \
@@ -112,6 +113,27 @@ fn radio(table: Option<Reader<'_>>, radio: &mut Radio) -> Result<()> {
         return Err(t.error_at("host_cost", message.to_owned()));
     }
     t.finish()
+}
+
+/// Reads the nodes that are chips.
+fn chips(t: &mut Reader<'_>, radio: &mut Radio, nodes: &[NodePlace]) -> Result<()> {
+    let last = nodes.len().saturating_sub(1) as u64;
+    radio.chips = t.integers("chips", last)?.into_iter().map(|node| node as NodeId).collect();
+    radio.chips.sort_unstable();
+    radio.chips.dedup();
+    if radio.chips.is_empty() {
+        return Ok(());
+    }
+    if radio.profile != RadioProfile::Nrf52840 {
+        let message = "only the chip of profile = \"nrf52840\" can be a node".to_owned();
+        return Err(t.error_at("chips", message));
+    }
+    let outside = |node: &&NodeId| nodes[**node as usize].role == Role::Outside;
+    if let Some(node) = radio.chips.iter().find(outside) {
+        let message = format!("node {node} is outside the simulation and has no chip");
+        return Err(t.error_at("chips", message));
+    }
+    Ok(())
 }
 
 fn medium(table: Option<Reader<'_>>, scenario: &mut Scenario) -> Result<()> {
@@ -176,6 +198,13 @@ fn wake(table: Option<Reader<'_>>, scenario: &mut Scenario) -> Result<()> {
         let message = "the radio cannot retransmit frames and sense the channel by itself; \
                        profile = \"nrf52840\" and \"cc2420-contiki\" can";
         return Err(t.error(message.to_owned()));
+    }
+    if let Some(node) = scenario.radio.chips.first() {
+        let message = format!(
+            "the driver of the chip of node {node} cannot retransmit frames and sense the channel \
+             by itself; [radio] without chips can"
+        );
+        return Err(t.error(message));
     }
     if scenario.nodes.iter().any(|place| place.role == Role::Leaf) {
         let message = "leaves poll their parents and cannot be duty-cycled as routers are; make \

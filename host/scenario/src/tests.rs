@@ -258,10 +258,10 @@ fn every_key_of_a_table_of_settings_is_read() {
         for row in table.lines().skip(2).filter(|row| !row.contains("a table of its own")) {
             let key = row.split('`').nth(1).expect("a name");
             let more = if more.starts_with(key) { "" } else { more };
-            // No key is an array of numbers, whose type is refused before all else.
+            // No key is an array of flags, whose type is refused before all else.
             let text = match section {
-                "" => format!("{key} = [1]\n{LINE}"),
-                _ => format!("{LINE}{section}\n{more}\n{key} = [1]\n"),
+                "" => format!("{key} = [true]\n{LINE}"),
+                _ => format!("{LINE}{section}\n{more}\n{key} = [true]\n"),
             };
             let text = text.replace("line = { hops = 3 }", "office = {}");
             let message = refused(&text);
@@ -513,6 +513,24 @@ fn a_leaf_samples_the_channel_if_its_radio_can() {
     let other = text.replace("nrf52840", "at86rf233");
     let error = Scenario::from_toml("samples", &other).expect_err("it cannot").to_string();
     assert!(error.contains("csl_period_ms") && error.contains("nrf52840"), "{error}");
+}
+
+#[test]
+fn chips_are_nodes_of_a_radio_whose_chip_is_modelled() {
+    let with = |radio: &str| format!("{LINE}[radio]\n{radio}\n");
+    let text = with("profile = \"nrf52840\"\nchips = [3, 1, 3]");
+    let scenario = Scenario::from_toml("chips", &text).expect("valid");
+    assert_eq!(scenario.radio.chips, [1, 3]);
+    let message = refused(&with("chips = [1]"));
+    assert!(message.contains("radio.chips: only the chip of profile = \"nrf52840\""), "{message}");
+    let message = refused(&with("profile = \"nrf52840\"\nchips = [4]"));
+    assert!(message.contains("radio.chips: 4 is out of range"), "{message}");
+    let message = refused(&format!("{text}[wake]\n"));
+    assert!(message.contains("the chip of node 1 cannot"), "{message}");
+    let text = "[[node]]\n[[node]]\nx_m = 5\nrole = \"outside\"\n[radio]\n\
+                profile = \"nrf52840\"\nchips = [1]\n";
+    let message = refused(text);
+    assert!(message.contains("radio.chips: node 1 is outside"), "{message}");
 }
 
 #[test]

@@ -84,6 +84,7 @@ fn loss(pattern: &Pattern, mean_dbm: f64, range_db: f64, signal_dbm: f64, minute
             host: HostCost::NONE,
             drift_ppm: 0,
             begin_us: 0,
+            chip: None,
         };
         let random = Stream::from_seed(5);
         let due = Instant::from_millis(10);

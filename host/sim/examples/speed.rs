@@ -104,6 +104,7 @@ fn main() {
             host: HostCost::NONE,
             drift_ppm: 0,
             begin_us: 0,
+            chip: None,
         };
         nodes.push((config, device));
     }

@@ -5,6 +5,7 @@
 //! | [`world`] | the event loop, the [`Device`] trait, faults |
 //! | [`medium`] | links; the effect of overlapping frames |
 //! | [`profile`] | radios as data, with sources; the time of one frame by parts |
+//! | [`chip`] | radio chips with their drivers in place of these radios |
 //! | [`cpu`] | processors as data; the cost of frames and segments |
 //! | [`energy`], [`stats`] | time and charge per state; the fate of every frame |
 //! | [`trace`], [`pcap`], [`timeline`] | events of packets, captures, frame timeline |
@@ -49,6 +50,7 @@
 //!     host: HostCost::NONE,
 //!     drift_ppm: 0,
 //!     begin_us: 0,
+//!     chip: None,
 //! };
 //! let frame = vec![0x61, 0x88, 7, 0xCD, 0xAB, 1, 0, 0, 0];
 //! let nodes = vec![(place(0, 0.0), once(None)), (place(1, 5.0), once(None))];
@@ -68,6 +70,7 @@
 
 pub mod app;
 pub mod ber;
+pub mod chip;
 mod clock;
 pub mod cpu;
 pub mod energy;

@@ -1,6 +1,7 @@
 //! State of one radio.
 
 use crate::ber::mw_from_dbm;
+use crate::chip::{MakeChip, Socket};
 use crate::cpu::HostCost;
 use crate::energy::Meter;
 use crate::frame::Psdu;
@@ -190,6 +191,8 @@ pub(crate) struct Signal {
 }
 
 pub(crate) struct Radio {
+    /// The chip in place of this radio, which then is its antenna.
+    pub(crate) socket: Option<Box<Socket>>,
     pub(crate) phase: Phase,
     pub(crate) phase_generation: u32,
     pub(crate) schedule_generation: u32,
@@ -276,6 +279,9 @@ pub struct NodeConfig {
     pub drift_ppm: i32,
     /// Time at which it is switched on and its clock begins, in microseconds.
     pub begin_us: u32,
+    /// A chip with its driver in place of the simulator's radio. `radio` then has its capabilities,
+    /// currents, sensitivity and channel assessment.
+    pub chip: Option<MakeChip>,
 }
 
 impl Radio {
@@ -288,7 +294,9 @@ impl Radio {
     ) -> Self {
         let profile = config.radio;
         let capabilities = profile.capabilities();
+        let chip = config.chip.map(|make| make(random(Purpose::Chip).bits()));
         Radio {
+            socket: chip.map(|chip| Box::new(Socket::new(chip, config.filter))),
             phase: Phase::Off,
             phase_generation: 0,
             schedule_generation: 0,
@@ -386,6 +394,16 @@ impl Radio {
             Phase::Access | Phase::Turnaround | Phase::Air | Phase::AckWait => self.sending_for,
             Phase::AckTurnaround | Phase::AckAir => Cause::Control,
             Phase::Readout => self.received_for,
+        }
+    }
+
+    /// Returns the phase of a chip's antenna that neither listens nor sends.
+    pub(crate) fn phase_of_ramp(&self) -> Phase {
+        match self.phase {
+            Phase::AckTurnaround => Phase::AckTurnaround,
+            _ if self.job.is_some() => Phase::Turnaround,
+            Phase::Off | Phase::Waking => Phase::Waking,
+            _ => Phase::Readout,
         }
     }
 

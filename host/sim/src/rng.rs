@@ -35,6 +35,8 @@ pub enum Purpose {
     Fading = 12,
     /// Deviation of a receiver's symbol correlation from its mean.
     Correlation = 13,
+    /// Differences between chips of a kind.
+    Chip = 14,
 }
 
 /// The SplitMix64 output function: a bijection on 64 bits with good avalanche

@@ -502,7 +502,7 @@ impl<D: Device> World<D> {
 
     /// Sets the hardware address filter of `node`.
     pub fn set_filter(&mut self, node: usize, filter: Filter) {
-        self.core.radios[node].filter = filter;
+        self.core.set_filter(node, filter);
     }
 
     /// The radio counters of `node`.

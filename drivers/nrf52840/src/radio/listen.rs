@@ -1,11 +1,11 @@
 //! Reception, filter and acknowledgement.
 
 use super::{CHECK, CHECK_IDLE, Mode, Nrf52840, Phase, Received, disable};
-use crate::frame::{HEAD, Head};
+use crate::frame::{DESTINATION_END, HEAD, Head};
 use crate::hardware::{Buffer, Hardware};
 use crate::registers::{
-    ADDRESS, CC_END, CC_START, CHENCLR, CHENSET, CRCOK, DISABLED, END, PACKETPTR, RSSISAMPLE, RXEN,
-    SHORTS, START_TO_RXEN, START_TO_TXEN, short,
+    ADDRESS, CC_ADDRESS, CC_END, CC_START, CHENCLR, CHENSET, CRCOK, DISABLED, END, PACKETPTR,
+    RSSISAMPLE, RXEN, SHORTS, START_TO_RXEN, START_TO_TXEN, short,
 };
 use kinglet_radio::{Channel, Event, FCS_LEN, OCTET, SIFS, TURNAROUND};
 use kinglet_time::{Duration, Instant};
@@ -16,6 +16,9 @@ pub(super) const RAMP: Duration = Duration::from_micros(40);
 const END_LATENCY: Duration = Duration::from_micros(23);
 /// Octets of an acknowledgement without its FCS.
 const ACK_LEN: u8 = 3;
+/// Time from the SFD of a frame until PHR and longest destination are in its buffer.
+const DESTINATION_TIME: Duration =
+    Duration::from_micros((1 + DESTINATION_END as u64) * OCTET.as_micros());
 /// LQI per ED level (same file: LQI_VALUE_FACTOR).
 const LQI_FACTOR: u8 = 4;
 
@@ -59,15 +62,15 @@ impl<H: Hardware> Nrf52840<H> {
             }
             return true;
         }
-        // A frame whose SFD has been found is received to its end.
-        if self.hardware.read(ADDRESS) != 0 {
-            return self.wait(now + CHECK);
-        }
         let due = self.due(now);
         let stays =
             matches!(self.mode, Mode::Receive { channel, .. } if self.tuned == Some(channel));
         let interrupts = self.job.is_some_and(|job| self.is_due(now, &job));
-        if interrupts || !stays || due.is_none() {
+        let leaves = interrupts || !stays || due.is_none();
+        if self.hardware.read(ADDRESS) != 0 {
+            return self.receive(now, into, leaves);
+        }
+        if leaves {
             disable(&mut self.hardware);
             return self.wait(now + CHECK);
         }
@@ -78,6 +81,30 @@ impl<H: Hardware> Nrf52840<H> {
             (Mode::Off, None) => check,
         };
         self.wait(next)
+    }
+
+    /// Receives a frame whose SFD has been found, to its end unless something else is due and the
+    /// filter rejects the frame. A transmission that waited for the end of another node's frame
+    /// would assess the channel in the turnaround before its acknowledgement, find it idle, and
+    /// collide with the acknowledgement.
+    fn receive(&mut self, now: Instant, into: Buffer, leaves: bool) -> bool {
+        if !leaves {
+            return self.wait(now + CHECK);
+        }
+        let sfd = self.captured(now, CC_ADDRESS);
+        // The PHR precedes the PSDU, and an octet takes 32 us.
+        let len = ((now - sfd).as_micros() as usize >> 5).saturating_sub(1);
+        let mut head = [0; DESTINATION_END];
+        let octets = head.get_mut(..len.min(DESTINATION_END)).unwrap_or_default();
+        self.hardware.unload(into, 0, octets);
+        match Head::new(octets).is_rejected(&self.filter) {
+            Some(true) => {
+                disable(&mut self.hardware);
+                self.wait(now + CHECK)
+            }
+            None => self.wait(sfd + DESTINATION_TIME),
+            Some(false) => self.wait(now + CHECK),
+        }
     }
 
     /// Handles a frame with a correct FCS in a buffer.
@@ -144,3 +171,5 @@ impl<H: Hardware> Nrf52840<H> {
         true
     }
 }
+
+const _: () = assert!(OCTET.as_micros() == 1 << 5);

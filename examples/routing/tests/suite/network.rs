@@ -73,6 +73,7 @@ fn world<P: Profile + mac::Sizes<Security = ()>>(
             host: HostCost::NONE,
             drift_ppm: 0,
             begin_us: node as u32 * 137,
+            chip: None,
         };
         (place, Station::new(stack, Vec::new()))
     });

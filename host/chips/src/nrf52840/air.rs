@@ -10,7 +10,7 @@ use kinglet_wire::ieee802154::fcs_is_right;
 const LATE_US: u64 = 64;
 
 impl Soc {
-    fn channel(&self) -> u8 {
+    pub(super) fn channel(&self) -> u8 {
         (11 + self.value(radio::FREQUENCY).saturating_sub(5) / radio::CHANNEL_MHZ) as u8
     }
 

@@ -10,7 +10,7 @@ mod registers;
 mod tests;
 
 use crate::air::{Air, Sent, Signal};
-use crate::model::Model;
+use crate::model::{Aerial, Antenna, Model};
 use registers::{RAM, clock, ppi, radio, timer};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -161,10 +161,21 @@ impl Soc {
         }
     }
 
-    /// Reads the RAM from `address` on.
+    /// Reads the RAM from `address` on. The radio writes each octet of a frame as it arrives
+    /// (nrf-802154 reads the header at the BCMATCH event).
     pub fn read_ram(&self, address: u32, octets: &mut [u8]) {
         let from = (address - RAM) as usize;
         octets.copy_from_slice(&self.ram[from..from + octets.len()]);
+        if let Activity::Receive { signal, .. } = &self.activity {
+            let phr = [signal.psdu.len() as u8];
+            let arriving = phr.iter().chain(&signal.psdu).zip(0..);
+            for (octet, place) in arriving.take_while(|(_, n)| signal.after(*n) <= self.now) {
+                let at = (self.packet - RAM) as usize + place;
+                if let Some(to) = at.checked_sub(from).and_then(|at| octets.get_mut(at)) {
+                    *to = *octet;
+                }
+            }
+        }
     }
 
     /// Writes the RAM from `address` on.
@@ -337,5 +348,24 @@ impl Model for Soc {
 
     fn misuse(&mut self) -> Option<&'static str> {
         self.misuse.take()
+    }
+}
+
+impl Aerial for Soc {
+    fn next_change(&self) -> Option<u64> {
+        self.next_event()
+    }
+
+    fn antenna(&self) -> (Antenna, u8) {
+        let antenna = match (&self.activity, self.state) {
+            (Activity::Air { sent, .. }, _) => Antenna::sends(sent),
+            (Activity::Assess { from }, _) => Antenna::Assessing { from: *from },
+            (Activity::Search { .. }, _) => Antenna::Listening,
+            (Activity::Receive { .. }, _) => Antenna::Receiving,
+            (_, State::Disabled) if self.is_asleep() => Antenna::Off,
+            (_, State::Disabled) => Antenna::Idle,
+            (_, state) => Antenna::Ramp { sends: state == State::TxRampUp },
+        };
+        (antenna, self.channel())
     }
 }

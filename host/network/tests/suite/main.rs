@@ -5,6 +5,7 @@ mod apps;
 mod asleep;
 mod attacked;
 mod captures;
+mod chips;
 mod coap;
 mod discovery;
 mod forged;

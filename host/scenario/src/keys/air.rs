@@ -49,6 +49,14 @@ pub(crate) const RADIO: &[Key<Radio>] = &[
     )
     .default("−80 (at86rf233), −75 (nrf52840), −77 (cc2420), −94.5 (standard)"),
     Key::<Radio>::new(
+        "chips",
+        Value::Apart,
+        "nodes whose radio is a register-level model of the chip in which its driver runs, \
+         instead of the simulator's radio",
+    )
+    .allowed("a list of nodes; the profile is `\"nrf52840\"`")
+    .default("none"),
+    Key::<Radio>::new(
         "host_cost_us_per_frame",
         Value::Whole {
             range: 0..=100_000,

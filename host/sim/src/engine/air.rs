@@ -123,6 +123,7 @@ impl Core {
             };
             self.contend(node, new, receivable)
         };
+        self.inform_chip(node);
         if receivable {
             self.counters[node].arrived += 1;
             if let Some(fate) = fate {
@@ -162,6 +163,7 @@ impl Core {
     /// Decides whether `new`, whose receiver is listening, is received (`None`) or already lost,
     /// and the effect on the frame under reception.
     fn contend(&mut self, node: usize, new: Lock, receivable: bool) -> Option<Fate> {
+        let now = self.now;
         let radio = &mut self.radios[node];
         let Some(old) = radio.lock else {
             let blocked = match self.overlap {
@@ -185,6 +187,8 @@ impl Core {
             Overlap::Capture { threshold_db, relock } => {
                 let threshold = threshold_db as f32;
                 let strongest = radio.interference(new.from).0;
+                // A chip stays with the frame whose SFD it has found.
+                let relock = relock && !(radio.socket.is_some() && old.is_found(now));
                 if relock && receivable && new.dbm >= strongest + threshold {
                     radio.lock = Some(new);
                     self.fate(node, old.from, Fate::Collision, old.mine);

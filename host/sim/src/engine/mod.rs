@@ -8,8 +8,10 @@
 //! | `synchronise.rs` | search for the preamble of a frame or of a rival |
 //! | `sense.rs` | channel assessment |
 //! | `receive.rs` | filter, automatic acknowledgement, readout |
+//! | `chip.rs` | chips with their drivers in place of radios |
 
 mod air;
+mod chip;
 mod receive;
 mod sense;
 mod synchronise;
@@ -25,7 +27,7 @@ use crate::queue::{Class, MAX_NODES, Queue, next_generation};
 use crate::radio::{Job, Mode, NEVER, NodeConfig, Phase, Radio, Task};
 use crate::rng::stream;
 use crate::stats::{Counters, Fate};
-use kinglet_radio::{Access, Busy, Channel, Command, Event, MAX_FRAME, SIFS, Start};
+use kinglet_radio::{Access, Busy, Channel, Command, Event, Filter, MAX_FRAME, SIFS, Start};
 use kinglet_time::Instant;
 
 /// Range below a radio's sensitivity in which it occasionally receives frames, in dB. Below that
@@ -94,6 +96,9 @@ impl Core {
         command: Command,
         frame: &[u8],
     ) -> Result<(), Busy> {
+        if self.radios[node].socket.is_some() {
+            return self.submit_to_chip(node, command, frame);
+        }
         match command {
             Command::Off => self.set_mode(node, Mode::Off),
             Command::Receive { start, until, channel } => {
@@ -351,6 +356,9 @@ impl Core {
     }
 
     fn on_phase_end(&mut self, node: usize) {
+        if self.radios[node].socket.is_some() {
+            return self.on_chip(node);
+        }
         match self.radios[node].phase {
             Phase::Waking => self.on_awake(node),
             Phase::Readout => self.settle(node),
@@ -383,9 +391,21 @@ impl Core {
         }
     }
 
+    /// Sets the hardware address filter of `node`.
+    pub(crate) fn set_filter(&mut self, node: usize, filter: Filter) {
+        let radio = &mut self.radios[node];
+        radio.filter = filter;
+        if let Some(socket) = &mut radio.socket {
+            socket.chip.set_filter(filter);
+        }
+    }
+
     /// Switches `node` off at once, like a reset: truncates a frame on the air, and drops commands
     /// and received frames. Filter and key are kept.
     pub(crate) fn reset(&mut self, node: usize) {
+        if self.radios[node].socket.is_some() {
+            return self.reset_chip(node);
+        }
         if self.radios[node].air.active {
             self.end_air(node, true);
         }

@@ -26,6 +26,9 @@ const CORRELATED_US: u64 = 4 * OCTET.as_micros();
 impl Core {
     /// Handles the end of the frame that `node` was locked on, with a correct FCS.
     pub(super) fn receive(&mut self, node: usize, lock: Lock) {
+        if self.radios[node].socket.is_some() {
+            return self.receive_by_chip(node, lock);
+        }
         let from = lock.from as usize;
         let header = self.radios[from].sending().header;
         let radio = &mut self.radios[node];
@@ -93,6 +96,9 @@ impl Core {
 
     /// Reception has ended without a frame for this node: starts a waiting command.
     pub(super) fn resume(&mut self, node: usize) {
+        if self.radios[node].socket.is_some() {
+            return self.lose_at_chip(node);
+        }
         if self.radios[node].phase == Phase::Listen {
             self.settle(node);
         }

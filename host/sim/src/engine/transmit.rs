@@ -13,7 +13,8 @@ use kinglet_radio::{
 use kinglet_time::Instant;
 
 impl Core {
-    pub(super) fn submit_transmit(&mut self, node: usize, mut job: Job, frame: &[u8]) {
+    /// Loads the frame of a command, and notes its purpose.
+    pub(super) fn load_frame(&mut self, node: usize, frame: &[u8]) {
         self.observer.submitted(self.now, node, frame);
         let radio = &mut self.radios[node];
         radio.outgoing.load(frame);
@@ -27,6 +28,10 @@ impl Core {
             let slept = radio.meter.asleep(self.now) - slept;
             radio.meter.slept_between_attempts(slept.saturating_sub(radio.profile.wake_us()));
         }
+    }
+
+    pub(super) fn submit_transmit(&mut self, node: usize, mut job: Job, frame: &[u8]) {
+        self.load_frame(node, frame);
         if let Start::At(sfd) = job.start {
             let wake = match self.radios[node].phase {
                 Phase::Off => self.radios[node].profile.wake_us(),
@@ -97,7 +102,7 @@ impl Core {
         self.arm_schedule(node);
     }
 
-    fn assessed(&mut self, node: usize, ready_at: u64, since: u64, busy: bool) {
+    pub(super) fn assessed(&mut self, node: usize, ready_at: u64, since: u64, busy: bool) {
         let counters = &mut self.counters[node];
         counters.assessments += 1;
         counters.assessments_busy += u64::from(busy);

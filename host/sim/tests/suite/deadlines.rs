@@ -46,6 +46,7 @@ fn a_deadline_is_kept_wherever_it_moves_and_a_device_is_left_alone_until_then() 
         host: HostCost::NONE,
         drift_ppm: 0,
         begin_us: 0,
+        chip: None,
     };
     let mut world =
         World::new(1, &MediumConfig::unit_disc(1.0), vec![(config, Sleeper::default())]);

@@ -261,6 +261,7 @@ fn world(
             host: HostCost::NONE,
             drift_ppm: 0,
             begin_us: 0,
+            chip: None,
         };
         (config, station)
     });

@@ -38,9 +38,12 @@ const TRICKLE: &str = "kinglet-trickle";
 const ROUTING: &str = "kinglet-routing";
 /// Tests of any crate may use it.
 const TESTKIT: &str = "kinglet-testkit";
-/// The conformance kit of radio drivers, and the models of their chips: for tests of the drivers.
+/// The conformance kit of radio drivers, and the models of their chips: for tests of the drivers,
+/// and for simulated nodes that are chips.
 const KIT: &str = "kinglet-drivers";
 const CHIPS: &str = "kinglet-chips";
+/// The drivers of modelled chips.
+const DRIVERS: [&str; 1] = ["kinglet-nrf52840"];
 
 /// Returns the crates of this workspace that `name` may depend on; `None` for an unknown crate.
 fn allowed(name: &str) -> Option<Vec<&'static str>> {
@@ -87,7 +90,10 @@ fn allowed(name: &str) -> Option<Vec<&'static str>> {
         // A protocol that is independent of the stack.
         "kinglet-pip" => vec![RADIO, "kinglet-time", "kinglet-sim"],
         SCENARIO => [below_lab(), vec!["kinglet-peers"]].concat(),
-        NETWORK => [below_lab(), vec!["kinglet-peers", "kinglet-pip", SCENARIO]].concat(),
+        NETWORK => {
+            let own = ["kinglet-peers", "kinglet-pip", SCENARIO, CHIPS];
+            [below_lab().as_slice(), &own, &DRIVERS].concat()
+        }
         "kinglet-lab" => [below_lab(), vec!["kinglet-peers", "kinglet-pip"], LAB.to_vec()].concat(),
         REPORT => [below_lab(), vec![SCENARIO, NETWORK, SWEEP]].concat(),
         SWEEP => [below_lab(), vec!["kinglet-pip", SCENARIO, NETWORK]].concat(),

@@ -69,6 +69,7 @@ pub(super) fn simulated(radio: RadioProfile, psdu: usize, snr_db: f64, frames: u
             host: HostCost::NONE,
             drift_ppm: 0,
             begin_us: 0,
+            chip: None,
         };
         (config, Beacon { listening: false, frame, next: Instant::ZERO + PERIOD, received: 0 })
     };

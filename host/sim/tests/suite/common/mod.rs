@@ -114,6 +114,7 @@ pub fn node(number: usize, x_m: f64) -> NodeConfig {
         host: HostCost::NONE,
         drift_ppm: 0,
         begin_us: 0,
+        chip: None,
     }
 }
 

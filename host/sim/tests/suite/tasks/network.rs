@@ -92,6 +92,7 @@ pub(super) fn network_with_loss<D: Device>(seed: u64, nodes: Vec<D>, frame_loss:
             host: HostCost::NONE,
             drift_ppm: 0,
             begin_us: 0,
+            chip: None,
         };
         (node, software)
     };

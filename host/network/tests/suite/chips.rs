@@ -1,0 +1,143 @@
+//! Modelled chips with their drivers as nodes: their captures and their energy are those of the
+//! simulator's radio (decision 55).
+
+use kinglet_network::run::{Options, RunResult, run};
+use kinglet_scenario::Scenario;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// Longest difference of the times of two frames of a flow without contention, per frame before
+/// them that a node waited for: 41 us from the command to the assessment of the channel, and 24 us
+/// from the end of a frame to its event.
+const PER_FRAME_US: u64 = 65;
+/// Start of the crystal oscillator before a transmission of a node that sleeps.
+const OSCILLATOR_US: u64 = 360;
+
+/// A frame on the air: its time, and its octets with TAP header.
+struct Frame {
+    at_us: u64,
+    octets: Vec<u8>,
+}
+
+fn frames(capture: &[u8]) -> Vec<Frame> {
+    let word = |at: usize| {
+        let octets = capture[at..at + 4].try_into().expect("four octets");
+        u32::from_le_bytes(octets)
+    };
+    let (mut frames, mut at) = (Vec::new(), 24);
+    while at < capture.len() {
+        let at_us = u64::from(word(at)) * 1_000_000 + u64::from(word(at + 4));
+        let end = at + 16 + word(at + 8) as usize;
+        frames.push(Frame { at_us, octets: capture[at + 16..end].to_vec() });
+        at = end;
+    }
+    frames
+}
+
+/// Runs a scenario of nRF52840s, of which `chips` are modelled chips.
+fn run_with(chips: &str, rest: &str) -> (Vec<Frame>, RunResult) {
+    static RUNS: AtomicU32 = AtomicU32::new(0);
+    let text = format!("[radio]\nprofile = \"nrf52840\"\nchips = {chips}\n{rest}");
+    let scenario = Scenario::from_toml("chips.toml", &text).expect("a valid scenario");
+    let number = RUNS.fetch_add(1, Ordering::Relaxed);
+    let name = format!("kinglet-chips-{}-{number}.pcap", std::process::id());
+    let path = std::env::temp_dir().join(name);
+    let options = Options { pcap: Some(path.clone()), ..Options::default() };
+    let result = run(&scenario, 1, &options).expect("it can be simulated");
+    let capture = std::fs::read(&path).expect("a capture");
+    let _ = std::fs::remove_file(path);
+    (frames(&capture), result)
+}
+
+/// Compares octets and order of all frames, and returns the largest difference of their times.
+fn compare(radios: &[Frame], chips: &[Frame]) -> u64 {
+    for (number, (radio, chip)) in radios.iter().zip(chips).enumerate() {
+        let at = (radio.at_us, chip.at_us);
+        assert_eq!(radio.octets, chip.octets, "frame {number}, at {at:?} us");
+    }
+    assert_eq!(radios.len(), chips.len(), "frames");
+    let apart = radios.iter().zip(chips).map(|(radio, chip)| radio.at_us.abs_diff(chip.at_us));
+    apart.max().unwrap_or_default()
+}
+
+fn assert_same_energy(radios: &RunResult, chips: &RunResult) {
+    for (radio, chip) in radios.nodes.iter().zip(&chips.nodes) {
+        let change = chip.energy_mj / radio.energy_mj - 1.0;
+        assert!(change.abs() < 0.02, "node {}: energy differs by {change:+.4}", radio.id);
+    }
+}
+
+const DATAGRAMS: &str = "
+    [topology]
+    line = { hops = 1 }
+    [[flow]]
+    kind = \"udp-periodic\"
+    from = 1
+    to = 0
+    period_ms = 500
+";
+
+#[test]
+fn datagrams_of_chips_are_those_of_radios() {
+    let (radios, of_radios) = run_with("[]", DATAGRAMS);
+    assert!(radios.len() > 200, "{} frames", radios.len());
+    for chips in ["[0, 1]", "[0]", "[1]"] {
+        let (chips, of_chips) = run_with(chips, DATAGRAMS);
+        assert!(compare(&radios, &chips) <= PER_FRAME_US);
+        assert_same_energy(&of_radios, &of_chips);
+    }
+}
+
+/// A leaf that polls, with datagrams in both directions that do not meet.
+const LEAF: &str = "
+    [topology]
+    line = { hops = 2, leaves = [2] }
+    [leaf]
+    sleep_interval_s = 2
+    [[flow]]
+    kind = \"udp-periodic\"
+    from = 2
+    to = 0
+    period_ms = 4000
+    [[flow]]
+    kind = \"udp-periodic\"
+    from = 0
+    to = 2
+    period_ms = 8000
+    start_s = 3.7
+";
+
+#[test]
+fn a_chip_that_sleeps_sends_the_frames_and_draws_the_energy_of_a_radio() {
+    for security in [true, false] {
+        let rest = format!("{LEAF}[mac]\nsecurity = {security}");
+        let (radios, of_radios) = run_with("[]", &rest);
+        let (chips, of_chips) = run_with("[0, 1, 2]", &rest);
+        let apart = compare(&radios, &chips);
+        assert!(apart < OSCILLATOR_US + 4 * PER_FRAME_US, "{apart}");
+        assert_same_energy(&of_radios, &of_chips);
+        assert!(
+            of_chips.flows.iter().all(|flow| flow.bytes > Some(0)),
+            "datagrams in both directions"
+        );
+    }
+}
+
+#[test]
+fn tcp_between_chips_is_as_fast_as_between_radios() {
+    for (hops, nodes) in [(1, "[0, 1]"), (2, "[0, 1, 2]"), (3, "[0, 1, 2, 3]"), (3, "[1, 3]")] {
+        let rest = format!(
+            "[topology]
+             line = {{ hops = {hops} }}
+             [[flow]]
+             kind = \"tcp-bulk\"
+             from = {hops}
+             to = 0"
+        );
+        let (_, of_radios) = run_with("[]", &rest);
+        let (_, of_chips) = run_with(nodes, &rest);
+        let goodput = |of: &RunResult| of.flows[0].goodput_kbps.expect("octets have arrived");
+        let change = goodput(&of_chips) / goodput(&of_radios) - 1.0;
+        assert!(change.abs() < 0.03, "{hops} hops over chips {nodes}: {change:+.4}");
+        assert_same_energy(&of_radios, &of_chips);
+    }
+}
