@@ -45,7 +45,7 @@ pub fn index<'a>(folders: impl Iterator<Item = (&'a str, &'a str)>) -> String {
     let head = line(["claim", "experiment", "unit", "paper", "ours", "holds"].into_iter());
     format!(
         "# Claims\n\nWritten by `kinglet lab run ID --tables DIR` from the folders' results, not \
-         by hand. What was compared, and the bounds that were not met, stand there.\n\n\
+         by hand. The compared values and the unmet bounds stand there.\n\n\
          {head}|---|---|---|--:|--:|---|\n{}",
         rows.concat()
     )

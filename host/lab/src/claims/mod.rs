@@ -4,17 +4,12 @@
 
 mod air;
 mod bounds;
-mod crossings;
-mod design;
-mod duty_cycles;
 mod formulas;
 mod known;
-mod low_power;
 mod memory;
 mod model;
 mod one_hop;
 mod over_rpl;
-mod requests;
 #[cfg(test)]
 mod sample;
 mod sharing;

@@ -1,7 +1,7 @@
 //! One test per claim. Thresholds are those suggested in the reference list, not fitted to our
 //! results.
 
-use super::{Test, air, crossings, design, duty_cycles, low_power, one_hop, over_rpl, timing};
+use super::{Test, air, one_hop, over_rpl, sharing, stacks, timing};
 
 /// Test of the claim with this id.
 pub(super) fn test_of(id: &str) -> Option<Test> {
@@ -16,14 +16,11 @@ pub(super) fn test_of(id: &str) -> Option<Test> {
         "kinglet.bound-formula" => one_hop::bound_formula,
         _ => {
             let rpl = || over_rpl::test_of(id);
-            let low_power = || low_power::test_of(id);
             return air::test_of(id)
-                .or_else(low_power)
+                .or_else(|| sharing::test_of(id))
+                .or_else(|| stacks::test_of(id))
                 .or_else(rpl)
-                .or_else(|| crossings::test_of(id))
-                .or_else(|| timing::test_of(id))
-                .or_else(|| duty_cycles::test_of(id))
-                .or_else(|| design::test_of(id));
+                .or_else(|| timing::test_of(id));
         }
     })
 }

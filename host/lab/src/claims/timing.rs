@@ -1,9 +1,7 @@
-//! Tests of the claims of Duquennoy et al. about the time and energy of a frame, the raw link, and
-//! the power of relays.
+//! Tests of the claims of Duquennoy et al. about the time and energy of a frame, and the raw link.
 
 use super::bounds::Bounds;
 use super::{Finding, Table, Test};
-use kinglet_sweep::metric::RELAYS;
 
 /// Test of the claim with this id.
 pub(super) fn test_of(id: &str) -> Option<Test> {
@@ -13,7 +11,6 @@ pub(super) fn test_of(id: &str) -> Option<Test> {
         "bf.sec3.1.3.flash-energy" => packet_energy,
         "bf.sec3.2.3.channel-discovery" => discovery,
         "bf.sec5.2.footprint" => queue,
-        "bf.fig16.power-profile" => power,
         _ => return None,
     })
 }
@@ -67,35 +64,4 @@ fn queue(t: &Table<'_>) -> Option<Finding> {
         .at_most("octets of memory for a packet", octets, 8.0)
         .within("s", seconds, (1.9, 2.4))
         .found(seconds, format!("{octets:.0} octets of memory for each packet"))
-}
-
-/// The paper excludes the ends, describes node 7 only as slightly affected, and does not count the
-/// idle consumption.
-fn power(t: &Table<'_>) -> Option<Finding> {
-    let of = |node: u8, what: &str| t.mean(&format!("paper node={node}"), what);
-    let radio = |node| of(node, "radio_during");
-    let (sends, hears) = (radio(5)?, radio(6)?);
-    let far: Option<Vec<f64>> =
-        RELAYS.into_iter().filter(|node| !(5..=7).contains(node)).map(radio).collect();
-    let others = far?.into_iter().fold(0.0, f64::max);
-    let (receive, transmit) = (of(6, "receive_during")?, of(5, "transmit_during")?);
-    let mut bounds = Bounds::default()
-        .above("of the others", sends.min(hears) / others, 1.0)
-        .below("% of the others", others, 8.0)
-        .within("% of the node near Wi-Fi", hears, (12.0, 35.0))
-        .above(
-            "the node near Wi-Fi receives, of its own sending",
-            receive / of(6, "transmit_during")?,
-            1.0,
-        )
-        .above("its sender sends, of its own receiving", transmit / of(5, "receive_during")?, 1.0);
-    for node in RELAYS {
-        let all: Option<Vec<f64>> = ["cpu", "receive", "transmit", "flash"]
-            .iter()
-            .map(|part| of(node, &format!("{part}_during")))
-            .collect();
-        let share = 100.0 * of(node, "flash_during")? / all?.iter().sum::<f64>();
-        bounds = bounds.within(&format!("% of node {node} by flash"), share, (1.0, 8.0));
-    }
-    bounds.found(hears, format!("the sender {sends:.0}, others at most {others:.1}"))
 }

@@ -1,29 +1,18 @@
 //! Networks that contain each pair of two features.
 
+use crate::experiment::{InRust, readme};
 use kinglet_network::run::{Options, run};
 use kinglet_sweep::chart::Figure;
-use kinglet_sweep::experiment::{Effort, Experiment, ExperimentResult, Point, Rows};
+use kinglet_sweep::experiment::{Effort, ExperimentResult, Point, Rows};
 use kinglet_sweep::features::{Row, START_S, worst};
 use kinglet_sweep::metric::Metric;
 use rayon::prelude::*;
 use std::collections::BTreeMap;
 
-pub(super) const EXPERIMENT: Experiment = Experiment {
+pub(super) const EXPERIMENT: InRust = InRust {
     id: "kinglet-features",
-    title: "Every pair of features",
+    readme: readme!("kinglet-features"),
     source: "own",
-    question: "Does any flow of a network get less than its share when two features are combined?",
-    method: "Sixteen features of a scenario with 2 to 7 values each, in six sets of networks, \
-             each of which contains each possible pair of values: routing, sleep of a leaf, \
-             sleep of the relays, link security, link-layer addresses, clear channel assessment, \
-             the model of overlap, drift, interference, fragments, queues, TCP's options, the \
-             first flow, the host, loss, and the MTU. A border router, four routers in a line \
-             and a fifth node, a router or a leaf. In addition to the first flow, readings by \
-             TCP from the fifth node, datagrams to it, and requests to the second router, each \
-             for an hour after 300 s. The delivery of a flow is the share of its readings, \
-             datagrams or responses that arrived; a transfer without an end has delivered all if \
-             it still makes progress.",
-    threats: &["A combination of three features may fail although each two of them work."],
     main: "first",
     plan,
     refine,

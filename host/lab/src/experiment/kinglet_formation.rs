@@ -1,36 +1,20 @@
 //! Time and cost of route discovery in a large mesh.
 
+use crate::experiment::{InRust, readme};
 use kinglet::time::{Duration, Instant};
 use kinglet_network::build::{Network, network};
 use kinglet_scenario::{Addressing, Flow, FlowKind, NodeId, Role, Routing, Scenario};
 use kinglet_sim::Fault;
 use kinglet_sim::energy::RadioState;
 use kinglet_sweep::chart::Figure;
-use kinglet_sweep::experiment::{Effort, Experiment, ExperimentResult, Point, Rows};
+use kinglet_sweep::experiment::{Effort, ExperimentResult, Point, Rows};
 use kinglet_sweep::metric::Metric;
 use rayon::prelude::*;
 
-pub(super) const EXPERIMENT: Experiment = Experiment {
+pub(super) const EXPERIMENT: InRust = InRust {
     id: "kinglet-formation",
-    title: "Meshes of hundreds of routers",
+    readme: readme!("kinglet-formation"),
     source: "own",
-    question: "How long do 200, 500 and 1,000 routers that are switched on together take until \
-               each reaches the border router and is reached by it, how many messages do they \
-               send for it, and how long is a route interrupted when a router on it fails?",
-    method: "A grid with the border router in its middle; a node has twenty neighbours. From the \
-             start, every tenth of a second, the routes of all nodes to the border router and \
-             back are followed from next hop to next hop. Measured: the messages of the mesh \
-             until then, and the share of the channel time around a node that it uses once \
-             nothing changes (the node's own air time, and that of twenty others). Then the \
-             router in the middle of the route from the corner fails while a datagram a second \
-             goes in each direction of that route. Seeds 101 to 103 of its own, one of them for \
-             1,000. For comparison, datagrams between the corner and the border router in the \
-             smaller two, with the seeds of the other experiments.",
-    threats: &[
-        "On a unit disc every neighbour has the same signal strength and no other node is in \
-         range. In a building qualities change, and with them costs, which the mesh advertises.",
-        "No other traffic competes while the mesh forms.",
-    ],
     main: "nodes=200",
     plan,
     refine,

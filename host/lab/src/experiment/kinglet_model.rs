@@ -1,6 +1,7 @@
 //! App. C's open question: goodput of a sleepy sender, predicted from its path's goodput while
 //! always on.
 
+use crate::experiment::{InRust, readme};
 use crate::model::{Path, WINDOW};
 use kinglet::Polling;
 use kinglet::time::Duration;
@@ -9,31 +10,13 @@ use kinglet_network::radio::frame_us;
 use kinglet_peers::Stack;
 use kinglet_scenario::{Buffer, Flow, Mss, RadioProfile, Role, Wire, tcplp};
 use kinglet_sweep::chart::{Figure, curves, overlay};
-use kinglet_sweep::experiment::{Effort, Experiment, ExperimentResult, Point, Rows, line_scenario};
+use kinglet_sweep::experiment::{Effort, ExperimentResult, Point, Rows, line_scenario};
 use kinglet_sweep::metric::Metric;
 
-pub(super) const EXPERIMENT: Experiment = Experiment {
+pub(super) const EXPERIMENT: InRust = InRust {
     id: "kinglet-model",
-    title: "A model of goodput for a sender that sleeps",
+    readme: readme!("kinglet-model"),
     source: "TCPlp App. C, which leaves it open",
-    question: "What goodput does TCP reach from a leaf that polls its parent at fixed intervals, \
-               if the path without sleep is known; and does the congestion window stay large \
-               there, as App. C expects?",
-    method: "Bulk transfer from a leaf over 1 to 4 hops and the border router to a host, segments \
-             of three frames (some of five), window of four, Kinglet's TCP with the paper's \
-             settings and a fixed interval between data requests of 0.1 to 2 s, d = 0 to 100 ms, \
-             and 0 to 12 % of packets lost between border router and host, in one direction. \
-             Inputs of the model of docs/decisions/0032 are the goodput of the same path without \
-             injected loss and with an always-on sender, the share of segments lost, and frame \
-             times; its output is compared with the goodput measured. Again with FreeBSD's TCP \
-             (stack=freebsd), which the paper's is a port of.",
-    threats: &[
-        "Nothing else is in the air, and the receiver's acknowledgements are delayed as FreeBSD's.",
-        "A window of four segments only: with larger ones the window after a loss takes longer.",
-        "Losses are independent; a burst that takes a whole window needs the timer.",
-        "The first three seeds of the lab were seen while the model was made; the table's were \
-         not.",
-    ],
     main: "hops=3 d_ms=40 loss=6 sleep_ms=500",
     plan,
     refine,

@@ -1,33 +1,18 @@
 //! Restarts of each node of a working network.
 
+use crate::experiment::{InRust, readme};
 use kinglet::time::Duration;
 use kinglet_scenario::{Flow, FlowKind, LinkAddresses};
 use kinglet_sweep::chart::Figure;
-use kinglet_sweep::experiment::{Effort, Experiment, ExperimentResult, Point, Rows};
+use kinglet_sweep::experiment::{Effort, ExperimentResult, Point, Rows};
 use kinglet_sweep::metric::Metric;
 use kinglet_sweep::restarts::{Cell, Changed, Part, Routing, Traffic, Verdict, run, scenario};
 use rayon::prelude::*;
 
-pub(super) const EXPERIMENT: Experiment = Experiment {
+pub(super) const EXPERIMENT: InRust = InRust {
     id: "kinglet-restarts",
-    title: "Restarts of every node",
+    readme: readme!("kinglet-restarts"),
     source: "own",
-    question: "How long do nodes that talked before a node restarted not talk after it is back, \
-               how many control messages does that take, and how many datagrams are lost?",
-    method: "A line of a border router, three routers and a leaf that asks every 2 s; without the \
-             leaf where relays sleep and with AODV. The border router and each other node send \
-             each other a datagram every 2 s (1 s without a leaf). At 180 s one node is off for \
-             0, 5 or 120 s and restarts with nothing but its frame counter: border router, first \
-             router, leaf's parent or leaf; with datagrams up, down, both, or none until 15 s \
-             after the return; with RPL in storing and non-storing mode, mesh, AODV, and static \
-             routes with neighbour discovery; relays awake or asleep; no frame or one of ten \
-             lost; short link addresses, or EUI-64 with RPL and static routes (then without the \
-             leaf); a root with the same configuration or with another mode, objective function, \
-             compression or prefix. A pair talks again from the datagram on after which no gap is \
-             longer than five periods and two sleeps of the leaf. Seeds 401 to 403 and 601 to \
-             603. As a reference, the same datagrams without a restart, with the seeds of the \
-             others.",
-    threats: &["Frames are lost independently of each other."],
     main: "storing",
     plan,
     refine,

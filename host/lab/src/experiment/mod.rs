@@ -4,22 +4,16 @@
 //! their plans here, in one file each.
 
 mod air;
-pub(crate) mod bursts;
-pub(crate) mod design;
-pub(crate) mod duty_cycles;
+mod bf_timing;
 mod headers_on_air;
 pub(crate) mod kinglet_features;
 pub(crate) mod kinglet_formation;
 mod kinglet_model;
-mod kinglet_page;
 pub(crate) mod kinglet_restarts;
-mod kinglet_sleep;
 pub(crate) mod over_rpl;
-mod requests;
 mod tcplp_bound;
 mod tcplp_frame_time;
 mod tcplp_headers;
-mod tcplp_latency;
 mod tcplp_memory;
 mod tcplp_stacks;
 mod tcplp_timers;
@@ -27,8 +21,10 @@ mod tcplp_timers;
 pub(crate) use tcplp_stacks::table_9;
 
 use kinglet_scenario::Scenario;
-use kinglet_sweep::experiment::{Effort, Experiment, Point, folder};
+use kinglet_sweep::chart::Figure;
+use kinglet_sweep::experiment::{Effort, Experiment, ExperimentResult, Point, Rows, folder};
 use kinglet_sweep::metric::Metric;
+use std::path::Path;
 use std::sync::LazyLock;
 
 /// All experiments by id.
@@ -37,40 +33,59 @@ pub fn all() -> &'static [Experiment] {
 }
 
 static ALL: LazyLock<Vec<Experiment>> = LazyLock::new(|| {
-    let live: Vec<Experiment> = folder::experiments().collect();
-    let mut all: Vec<Experiment> = IN_RUST
-        .iter()
-        .copied()
-        .filter(|e| live.iter().all(|l| l.id != e.id))
-        .chain(live.iter().copied())
-        .collect();
+    let mut all: Vec<Experiment> =
+        IN_RUST.iter().map(InRust::experiment).chain(folder::experiments()).collect();
     all.sort_by_key(|experiment| experiment.id);
     all
 });
 
+/// An experiment whose plan is in Rust; the fields are those of [`Experiment`].
+struct InRust {
+    id: &'static str,
+    /// Text of the `README.md` in its folder, which has title, question, method and threats.
+    readme: &'static str,
+    source: &'static str,
+    main: &'static str,
+    plan: fn(Effort) -> Vec<Point>,
+    refine: fn(&mut Rows),
+    figures: fn(&ExperimentResult) -> Vec<Figure>,
+}
+
+/// Text of the `README.md` in the folder of an experiment.
+macro_rules! readme {
+    ($id:literal) => {
+        include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../experiments/", $id, "/README.md"))
+    };
+}
+use readme;
+
+impl InRust {
+    /// # Panics
+    /// Never: the texts are part of the program and tests read them.
+    fn experiment(&self) -> Experiment {
+        let InRust { id, readme, source, main, plan, refine, figures } = *self;
+        let text = folder::text(Path::new(id), readme).expect("READMEs are tested");
+        let folder::Text { title, question, method, threats } = text;
+        Experiment { id, title, source, question, method, threats, main, plan, refine, figures }
+    }
+}
+
 /// Experiments whose plans are in Rust.
-static IN_RUST: &[Experiment] = &[
+static IN_RUST: &[InRust] = &[
     air::EXPERIMENT,
     tcplp_frame_time::EXPERIMENT,
     tcplp_headers::EXPERIMENT,
     tcplp_bound::EXPERIMENT,
     tcplp_stacks::EXPERIMENT,
-    tcplp_latency::EXPERIMENT,
-    kinglet_sleep::EXPERIMENT,
-    duty_cycles::EXPERIMENT,
     kinglet_formation::EXPERIMENT,
     kinglet_features::EXPERIMENT,
     kinglet_restarts::EXPERIMENT,
-    kinglet_page::EXPERIMENT,
     tcplp_memory::EXPERIMENT,
     tcplp_timers::EXPERIMENT,
     kinglet_model::EXPERIMENT,
     over_rpl::FORMS,
     over_rpl::METERS,
-    bursts::TIMING,
-    bursts::TIMELINE,
-    bursts::POWER,
-    design::FACTORIAL,
+    bf_timing::EXPERIMENT,
 ];
 
 /// Experiment with this id.
@@ -101,9 +116,9 @@ mod tests {
     use kinglet_network::run;
     use kinglet_report::{markdown, page};
     use kinglet_scenario::{HostTcp, NodeId, Route, Routing};
-    use kinglet_sweep::experiment::{self as engine, ExperimentConfig, ExperimentResult};
+    use kinglet_sweep::experiment::{self as engine, ExperimentConfig};
     use std::collections::BTreeSet;
-    use std::path::{Path, PathBuf};
+    use std::path::PathBuf;
     use std::sync::atomic::AtomicBool;
 
     /// Labels of the points outside the plan.

@@ -1,35 +1,19 @@
 //! Fig. 4b: overheads that reduce the capacity of one hop, and the share of the bound that is
 //! reached.
 
+use crate::experiment::{InRust, readme};
 use kinglet_network::layout::one_hop_bound;
 use kinglet_network::radio::driver_us;
 use kinglet_scenario::HostCost;
 use kinglet_sim::cpu::FITTED_TCPLP_HOST_COST;
 use kinglet_sweep::chart::{Bars, Figure};
-use kinglet_sweep::experiment::{Effort, Experiment, ExperimentResult, Point, Rows, line_scenario};
+use kinglet_sweep::experiment::{Effort, ExperimentResult, Point, Rows, line_scenario};
 use kinglet_sweep::metric::Metric;
 
-pub(super) const EXPERIMENT: Experiment = Experiment {
+pub(super) const EXPERIMENT: InRust = InRust {
     id: "tcplp-bound",
-    title: "Upper bound over one hop",
+    readme: readme!("tcplp-bound"),
     source: "TCPlp Fig. 4b, §6.3",
-    question: "What goodput does the radio admit at best, how much does each overhead take, and \
-               how close does the stack come?",
-    method: "As the paper computes its bound: time per segment of 462 octets in five frames from \
-             the radio profile with mean backoff on a clear channel, plus half an \
-             acknowledgement, by cause; and the same with the paper's 7.2 ms per full frame. This \
-             bound assumes that nothing runs at the same time, and can be exceeded. The time of \
-             the five frames alone cannot: acknowledgements may fall into the sender's spacing \
-             and backoff. Reached: bulk transfer over one hop without CPU cost, with that of this \
-             stack on the Cortex-M0+, with 2 ms of CPU per frame (the paper's gap between bound \
-             and measurement), and with the additional time of its radio driver. Overlap model: \
-             sinr-ber.",
-    threats: &[
-        "The fitted CPU cost is derived from the figure it is compared with; those rows show that \
-         the explanation is consistent, not that it is right.",
-        "Both bounds assume that data and acknowledgements never collide; they do, and a CPU cost, \
-         by keeping both ends apart, makes that rarer.",
-    ],
     main: "hops=1",
     plan,
     refine,

@@ -1,25 +1,16 @@
 //! Fig. 4a: time to send one frame.
 
 use super::nothing_to_simulate;
+use crate::experiment::{InRust, readme};
 use kinglet_network::radio;
 use kinglet_scenario::{MAC, RadioProfile};
 use kinglet_sweep::chart::{Bars, Figure, curves};
-use kinglet_sweep::experiment::{Experiment, ExperimentResult, Rows};
+use kinglet_sweep::experiment::{ExperimentResult, Rows};
 
-pub(super) const EXPERIMENT: Experiment = Experiment {
+pub(super) const EXPERIMENT: InRust = InRust {
     id: "tcplp-frame-time",
-    title: "Time to send one frame",
+    readme: readme!("tcplp-frame-time"),
     source: "TCPlp Fig. 4a, §6.3",
-    question: "How much longer than its air time does a 127-octet unicast frame occupy a radio \
-               with one frame buffer?",
-    method: "Sum of the parts that data sheet and standard give: state changes, copy over SPI, \
-             mean backoff, clear channel assessment, turnaround, air, acknowledgement. No part is \
-             fitted.",
-    threats: &[
-        "The paper's figure is an oscilloscope measurement of one board with its driver; ours \
-         leaves out the time that driver software takes between the parts.",
-        "The mean backoff is used; a single frame takes between 0 and 2.24 ms less or more of it.",
-    ],
     main: "",
     plan: nothing_to_simulate,
     refine,

@@ -2,28 +2,14 @@
 
 use super::headers_on_air::{Headers, longest, on_air};
 use super::nothing_to_simulate;
+use crate::experiment::{InRust, readme};
 use kinglet_sweep::chart::Figure;
-use kinglet_sweep::experiment::{Experiment, ExperimentResult, Rows};
+use kinglet_sweep::experiment::{ExperimentResult, Rows};
 
-pub(super) const EXPERIMENT: Experiment = Experiment {
+pub(super) const EXPERIMENT: InRust = InRust {
     id: "tcplp-headers",
-    title: "Header overhead",
+    readme: readme!("tcplp-headers"),
     source: "TCPlp Tables 4 and 5, §6.1",
-    question: "How small is the 802.15.4 frame compared with other links, and how much of it do \
-               headers take in the first and in later fragments?",
-    method: "Lower ends are taken from frames of a simulated transfer over one hop: short \
-             addresses, identifiers elided, no TCP options; so are the time on the air and the \
-             capacity of the longest frame. Upper ends are the longest headers in use, as the \
-             stack's own code writes them: extended addresses, a host outside of all contexts, a \
-             source address that does not follow from the link address, TCP with timestamps and \
-             one SACK block. Link security is not counted, as in the paper. Other links: MTU over \
-             capacity.",
-    threats: &[
-        "The paper splits IPHC between its columns \"6LoWPAN\" and \"IPv6\" differently: totals \
-         can be compared, the two columns only together.",
-        "The paper does not define its upper ends; its total of 107 is seven octets more than its \
-         columns.",
-    ],
     main: "",
     plan: nothing_to_simulate,
     refine,

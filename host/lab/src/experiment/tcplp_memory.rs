@@ -1,35 +1,18 @@
 //! Tables 1, 2, 3 and 8: memory, by the sizes of the stack's own types and images.
 
 use super::nothing_to_simulate;
+use crate::experiment::{InRust, readme};
 use kinglet::{Mote, net, tcp};
 use kinglet_network::layout::{DEFAULT_MSS, IPV6, TCP, TIMESTAMPS};
 use kinglet_scenario::RadioProfile;
 use kinglet_sim::profile::RadioProfile as Radio;
 use kinglet_sweep::chart::{Bars, Figure};
-use kinglet_sweep::experiment::{Experiment, ExperimentResult, Rows};
+use kinglet_sweep::experiment::{ExperimentResult, Rows};
 
-pub(super) const EXPERIMENT: Experiment = Experiment {
+pub(super) const EXPERIMENT: InRust = InRust {
     id: "tcplp-memory",
-    title: "Memory of buffers, connections and images",
+    readme: readme!("tcplp-memory"),
     source: "TCPlp Tables 1, 2, 3 and 8, §2.1, §5.1, §5.2",
-    question: "What do zero-copy sending and reassembly in place save, how much memory does a \
-               connection take, does a whole node fit the paper's platforms, and what current \
-               does reception draw?",
-    method: "Computed. A window of four segments of 462 octets. Sending: the ring and a record \
-             for each segment; the baseline copies each segment of the window, headers included, \
-             into a packet of the network layer's pool. Receiving: the ring and its bitmap; the \
-             baseline keeps what comes out of order in packets of that pool, which is all of a \
-             window but the segment that is missing. Connections and images: \
-             examples/firmware/sizes.txt, which the tools write and CI checks, for Cortex-M0+ and \
-             M4. Currents: data sheets.",
-    threats: &[
-        "The baselines are made of this stack's packets, not of FreeBSD's mbufs, whose headers are \
-         longer.",
-        "Sizes of types in the two buffer rows are those of the host that runs this; the types \
-         have hardly a pointer.",
-        "Text is that of a whole image with an application; the paper's is that of TCP and \
-         sockets.",
-    ],
     main: "",
     plan: nothing_to_simulate,
     refine,

@@ -1,36 +1,20 @@
 //! §6.3, Tables 6 and 9, App. A.4: comparison of the papers' stacks.
 
+use crate::experiment::{InRust, readme};
 use crate::probe::FEATURES;
 use kinglet::tcp::ConnectionConfig;
 use kinglet_network::profile::BUFFER;
 use kinglet_peers::{Settings, Stack};
 use kinglet_scenario::{Buffer, Mss};
 use kinglet_sweep::chart::{Figure, curves};
-use kinglet_sweep::experiment::{Effort, Experiment, ExperimentResult, Point, Rows, line_scenario};
+use kinglet_sweep::experiment::{Effort, ExperimentResult, Point, Rows, line_scenario};
 use kinglet_sweep::metric::Metric;
 use kinglet_sweep::row::Row;
 
-pub(super) const EXPERIMENT: Experiment = Experiment {
+pub(super) const EXPERIMENT: InRust = InRust {
     id: "tcplp-stacks",
-    title: "The stacks of the papers",
+    readme: readme!("tcplp-stacks"),
     source: "TCPlp §6.3, Tables 6 and 9, App. A.4",
-    question: "How much more does TCPlp's TCP carry than the embedded stacks of earlier studies, \
-               what is the cause, and which features does each stack have?",
-    method: "Bulk transfer over one and three hops without retry delay (three hops: d = 40 ms) \
-             between two nodes with the same stack, each with its published segment and window: \
-             uIP, BLIP, GNRC, FreeBSD (TCPlp's), Linux; and from uIP and BLIP to a receiver with \
-             Linux's, as most earlier studies had a computer at the other end. For comparison, \
-             Kinglet's with the paper's settings. App. A.4: FreeBSD's TCP with five frames per \
-             segment in frames with 12 octets more, the size of GNRC's 64-bit addresses. Table 9: \
-             segments made by hand, and the replies to them. Overlap model: sinr-ber.",
-    threats: &[
-        "The peers are models from published descriptions, not ports (docs/decisions/0028).",
-        "No CPU time is counted: motes of the time of uIP and BLIP were slower than the radio.",
-        "Of the platforms of App. A.4 only header lengths are modelled: not GNRC's threads and \
-         messages between layers, which the paper names as a cause, and nothing of TinyOS.",
-        "Table 6's studies differ in radio, hops and hosts; its figures are not in our copy of \
-         the paper, only the range of 5 to 40.",
-    ],
     main: "stack=freebsd hops=1",
     plan,
     refine,

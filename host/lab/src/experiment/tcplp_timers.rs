@@ -1,28 +1,16 @@
 //! App. A.2: timers that are served at their deadlines, compared with a tick and a shared queue.
 
 use super::nothing_to_simulate;
+use crate::experiment::{InRust, readme};
 use crate::timers::{Course, Found, Service, run};
 use kinglet_sweep::chart::Figure;
-use kinglet_sweep::experiment::{Experiment, ExperimentResult, Rows};
+use kinglet_sweep::experiment::{ExperimentResult, Rows};
 use kinglet_sweep::stats::Estimate;
 
-pub(super) const EXPERIMENT: Experiment = Experiment {
+pub(super) const EXPERIMENT: InRust = InRust {
     id: "tcplp-timers",
-    title: "Timers without a tick",
+    readme: readme!("tcplp-timers"),
     source: "TCPlp App. A.2",
-    question: "What does a periodic tick cost a TCP, and how does a connection behave whose \
-               expiries share a queue with packets?",
-    method: "Two endpoints of the stack with the paper's window over a link of 75 kb/s and 20 ms, \
-             five minutes of virtual time, seeds 101 to 105. Timers are served when due, at ticks \
-             of 200 and 500 ms (lwIP's and uIP's, BLIP's), or as entries of a queue of eight that \
-             packets use too, and which packets for others fill for a minute. Idle, and with 5 % \
-             of segments lost.",
-    threats: &[
-        "The stack is the same in all rows, so that only the service of its timers differs; uIP \
-         and BLIP have other timers too.",
-        "The flood lasts as long as it takes for an expiry to meet it.",
-        "Time goes on in steps of a millisecond.",
-    ],
     main: "",
     plan: nothing_to_simulate,
     refine,

@@ -2,9 +2,6 @@
 
 use kinglet_network::run::{Power, Sample};
 
-/// Relays of a path of ten hops; the ends have enough energy.
-pub const RELAYS: [u8; 9] = [1, 2, 3, 4, 5, 6, 7, 8, 9];
-
 /// Quantity of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum What {
@@ -35,65 +32,52 @@ pub(super) enum When {
 
 const WHENS: [When; 3] = [When::Before, When::During, When::After];
 
-/// One figure of one relay: a number below `Drawn::COUNT`.
+/// One figure of one node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Drawn(u8);
-
-/// Names for one relay, in the order of [`WHENS`] and [`WHATS`].
-macro_rules! names {
-    ($node:literal) => {
-        [names!("before", $node), names!("during", $node), names!("after", $node)]
-    };
-    ($when:literal, $node:literal) => {
-        [
-            concat!("radio_", $when, "@", $node),
-            concat!("cpu_", $when, "@", $node),
-            concat!("receive_", $when, "@", $node),
-            concat!("transmit_", $when, "@", $node),
-            concat!("flash_", $when, "@", $node),
-            concat!("rest_", $when, "@", $node),
-        ]
-    };
+pub struct Drawn {
+    /// Below [`Drawn::COUNT`].
+    index: u8,
+    node: u8,
 }
 
-const NAMES: [[[&str; 6]; 3]; RELAYS.len()] = [
-    names!("1"),
-    names!("2"),
-    names!("3"),
-    names!("4"),
-    names!("5"),
-    names!("6"),
-    names!("7"),
-    names!("8"),
-    names!("9"),
-];
+/// Names in the order of [`WHENS`] and [`WHATS`].
+const NAMES: [[&str; 6]; 3] = {
+    macro_rules! names {
+        ($when:literal) => {
+            [
+                concat!("radio_", $when),
+                concat!("cpu_", $when),
+                concat!("receive_", $when),
+                concat!("transmit_", $when),
+                concat!("flash_", $when),
+                concat!("rest_", $when),
+            ]
+        };
+    }
+    [names!("before"), names!("during"), names!("after")]
+};
 
 impl Drawn {
-    const OF_NODE: usize = WHENS.len() * WHATS.len();
-    /// Number of values.
-    pub const COUNT: usize = RELAYS.len() * Self::OF_NODE;
+    /// Number of figures of a node.
+    pub const COUNT: u8 = (WHENS.len() * WHATS.len()) as u8;
 
-    /// Value number `index`.
-    pub const fn number(index: usize) -> Drawn {
-        Drawn(index as u8)
+    /// Figure number `index`, below [`Drawn::COUNT`], of a node.
+    pub const fn of(index: u8, node: u8) -> Drawn {
+        Drawn { index: index % Self::COUNT, node }
     }
 
     const fn what(self) -> usize {
-        self.0 as usize % WHATS.len()
+        self.index as usize % WHATS.len()
     }
 
     const fn span_index(self) -> usize {
-        self.0 as usize / WHATS.len() % WHENS.len()
-    }
-
-    const fn relay(self) -> usize {
-        self.0 as usize / Self::OF_NODE
+        self.index as usize / WHATS.len()
     }
 
     /// Name in results and unit.
     pub(super) const fn name(self) -> (&'static str, &'static str) {
         let unit = if matches!(WHATS[self.what()], What::Radio) { "%" } else { "mW" };
-        (NAMES[self.relay()][self.span_index()][self.what()], unit)
+        (NAMES[self.span_index()][self.what()], unit)
     }
 
     /// Span of the run in which it is measured.
@@ -103,7 +87,7 @@ impl Drawn {
 
     /// Value between two samples.
     pub(super) fn value(self, before: &Sample, after: &Sample) -> Option<f64> {
-        let node = usize::from(RELAYS[self.relay()]);
+        let node = usize::from(self.node);
         let (from, to) = (before.power.get(node)?, after.power.get(node)?);
         let seconds = after.at_s - before.at_s;
         let mj = |of: &dyn Fn(&Power) -> f64| (of(to) - of(from)) / seconds;
@@ -126,9 +110,9 @@ mod tests {
 
     #[test]
     fn every_figure_has_a_name_of_its_own() {
-        let names: BTreeSet<_> = (0..Drawn::COUNT).map(|i| Drawn::number(i).name().0).collect();
-        assert_eq!(names.len(), Drawn::COUNT);
-        assert!(names.contains("flash_after@9") && names.contains("radio_before@1"));
+        let names: BTreeSet<_> = (0..Drawn::COUNT).map(|i| Drawn::of(i, 1).name().0).collect();
+        assert_eq!(names.len(), usize::from(Drawn::COUNT));
+        assert!(names.contains("flash_after") && names.contains("radio_before"));
     }
 
     #[test]
@@ -158,12 +142,12 @@ mod tests {
             }
         };
         let (before, after) = (sample(9.0, 1.0), sample(18.0, 4.0));
-        for (index, relay) in RELAYS.iter().enumerate() {
-            let of = (0..6).map(|i| Drawn::number(index * Drawn::OF_NODE + i));
+        assert_eq!(Drawn::of(0, 11).value(&before, &after), None, "no such node");
+        for node in [1, 9] {
             let (mut sum, mut count) = (0.0, 0);
-            for drawn in of {
+            for drawn in (0..6).map(|index| Drawn::of(index, node)) {
                 let (name, unit) = drawn.name();
-                assert!(name.ends_with(&format!("_before@{relay}")), "{name}");
+                assert!(name.ends_with("_before"), "{name}");
                 let value = drawn.value(&before, &after).expect("there are both");
                 match unit {
                     // It sleeps for a ninth of the time.

@@ -10,7 +10,7 @@ mod timeout_cause;
 mod tree;
 
 pub use bursts::{FULL, OfBursts};
-pub use drawn::{Drawn, RELAYS};
+pub use drawn::Drawn;
 pub use node::OfNode;
 pub use of_frame::OfFrame;
 pub use pairs::OfPairs;
@@ -456,10 +456,8 @@ impl Metric {
         match self {
             Metric::RadioDutyCycle(carrier) => share(carrier, &|node| node.duty_cycle),
             Metric::RadioDutyCycleInHour(carrier, hour) => {
-                let since = f64::from(hour) - scenario.start_hour;
-                let in_hour = |node: &NodeResult| {
-                    node.duty_by_hour.get(usize::try_from(since as i32).ok()?).copied()
-                };
+                let place = usize::try_from(i32::from(hour) - scenario.start_hour as i32).ok()?;
+                let in_hour = |node: &NodeResult| node.duty_by_hour.get(place).copied();
                 mean(nodes(carrier, scenario, run).filter_map(in_hour).map(|share| share * 100.0))
             }
             Metric::RadioDutyCycleAtNight(carrier) => by_clock(carrier, scenario, run, 0..7),
@@ -708,6 +706,9 @@ mod tests {
         assert_eq!(work(Carrier::Tcp).value(&scenario, &day(17)), None);
         scenario.start_hour = 11.0;
         assert_eq!(night(Carrier::Tcp).value(&scenario, &day(24)), None);
+        let hour =
+            |hour| Metric::RadioDutyCycleInHour(Carrier::Tcp, hour).value(&scenario, &day(3));
+        assert_eq!([10, 12, 14].map(hour), [None, Some(100.0), None]);
     }
 
     #[test]

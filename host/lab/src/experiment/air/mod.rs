@@ -6,6 +6,7 @@ mod model;
 mod polls;
 
 use crate::audit::{Audit, audit};
+use crate::experiment::{InRust, readme};
 use kinglet::Polling;
 use kinglet::mac::MacConfig;
 use kinglet::time::Duration;
@@ -16,35 +17,14 @@ use kinglet_scenario::{
 };
 use kinglet_sim::profile::RadioProfile as SimRadio;
 use kinglet_sweep::chart::{Figure, curves, overlay};
-use kinglet_sweep::experiment::{Effort, Experiment, ExperimentResult, Point, Rows};
+use kinglet_sweep::experiment::{Effort, ExperimentResult, Point, Rows};
 use kinglet_sweep::metric::Metric;
 use rayon::prelude::*;
 
-pub(super) const EXPERIMENT: Experiment = Experiment {
+pub(super) const EXPERIMENT: InRust = InRust {
     id: "air-validation",
-    title: "The simulated air compared with other models",
+    readme: readme!("air-validation"),
     source: "own; IEEE 802.15.4-2015, 6.2 and 10.2; IEEE 802.15.4-2006, Annex E",
-    question: "Does the simulated air agree with the standard, the data sheets and an independent \
-               model?",
-    method: "Saturated senders in range of each other, n = 1 to 20, 60 and 120 octets, strict \
-             overlap, three retries, against an event model of unslotted CSMA-CA that was written \
-             from the standard without knowledge of the simulator (20 seeds of its own). Two \
-             hidden saturated senders of 120 octets, one of them 0, 2 and 6 dB weaker, against a \
-             second such model. Loss of frames of 20 and 127 octets against the ratio of signal \
-             to noise, 10,000 each, against Annex E. A leaf that polls each second and receives \
-             no data, against a sum by hand. The first seconds of every point of every other \
-             experiment: the rules of spacing, turnaround, backoff grid and channel assessment \
-             are checked on every frame on the air. The column paper has ns-3.37's figures, from \
-             a program in the same folder.",
-    threats: &[
-        "The model has the same reading of the standard where that leaves a choice: a channel \
-         access failure costs an attempt and not the frame, and an assessment is busy with any \
-         overlap of more than a microsecond.",
-        "ns-3's CCA looks at the end of its window only, its overlapping frames survive as if \
-         interference were noise and the receiver ideal, and channel access failures end a frame.",
-        "The hidden pairs reach the sink with equal strength. The ideal receiver is compared with \
-         ns-3; the receivers of the chips are given as well.",
-    ],
     main: "radio=standard psdu=60 n=5",
     plan,
     refine,

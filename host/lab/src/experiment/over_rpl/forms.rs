@@ -2,6 +2,7 @@
 
 use super::point;
 use super::routes::Routes;
+use crate::experiment::{InRust, readme};
 use kinglet::net::Discard;
 use kinglet::rpl::Mode;
 use kinglet::time::{Duration, Instant};
@@ -11,33 +12,14 @@ use kinglet_scenario::{Building, Flow, FlowKind, NodeId, Routing, Rpl, Scenario,
 use kinglet_sim::Fault;
 use kinglet_sim::rng::{Purpose, stream};
 use kinglet_sweep::chart::Figure;
-use kinglet_sweep::experiment::{Effort, Experiment, ExperimentResult, Point, Rows};
+use kinglet_sweep::experiment::{Effort, ExperimentResult, Point, Rows};
 use kinglet_sweep::metric::{Metric, OfTree};
 use rayon::prelude::*;
 
-pub(in crate::experiment) const EXPERIMENT: Experiment = Experiment {
+pub(in crate::experiment) const EXPERIMENT: InRust = InRust {
     id: "rpl-forms",
-    title: "Formation and repair of a tree",
+    readme: readme!("rpl-forms"),
     source: "own; Kim et al., III-A",
-    question: "How long do thirty nodes that are switched on together take until all of them \
-               reach the border router and are reached by it, and how long after the failure of \
-               the router that carries most of them?",
-    method: "The buildings of TCP over RPL, both border routers, both modes. Every tenth of a \
-             second the routes are followed from next hop to next hop: of each node by its parent \
-             up to the border router, and down by the tables of the routers or by the border \
-             router's source route. The tree has formed when all routes are complete. From 30 s \
-             on a datagram goes in each direction to and from each node every ten seconds, so \
-             that unreachable nodes are noticed. At 90 s the router with most nodes below it \
-             fails; the tree is repaired when the routes of all nodes that are still connected to \
-             the border router by links avoid it. Five seeds, the worst of them. In addition, the \
-             time with a routing loop, the time between 30 and 90 s in which a node had no upward \
-             or downward route, and packets whose hop limit was exceeded.",
-    threats: &[
-        "All nodes are switched on within a millisecond, which is the worst case for collisions \
-         and the best for waiting.",
-        "A building has routes that the table of links does not: frames below -96 dBm sometimes \
-         arrive.",
-    ],
     main: "storing",
     plan,
     refine,

@@ -2,6 +2,7 @@
 
 use super::point;
 use super::routes::Routes;
+use crate::experiment::{InRust, readme};
 use kinglet::rpl::Mode;
 use kinglet::time::{Duration, Instant};
 use kinglet_network::build::{Ends, Network, network};
@@ -10,33 +11,14 @@ use kinglet_network::memory::peak_mib;
 use kinglet_network::tree;
 use kinglet_scenario::{NodeId, Routing, Rpl, Scenario};
 use kinglet_sweep::chart::Figure;
-use kinglet_sweep::experiment::{Effort, Experiment, ExperimentResult, Point, Rows};
+use kinglet_sweep::experiment::{Effort, ExperimentResult, Point, Rows};
 use kinglet_sweep::metric::{Metric, OfTree};
 use rayon::prelude::*;
 
-pub(in crate::experiment) const EXPERIMENT: Experiment = Experiment {
+pub(in crate::experiment) const EXPERIMENT: InRust = InRust {
     id: "rpl-meters",
-    title: "A town of meters",
+    readme: readme!("rpl-meters"),
     source: "own; Kim et al., I and V",
-    question: "Do 5,000 meters that are switched on together form a tree, and do their readings \
-               arrive over TCP? Does the number of RPL messages of a node grow with the network?",
-    method: "Streets of houses with a meter each, the border router in the middle; see \
-             `scenario/street.rs`. Kinglet's defaults, both modes. Once a second the routes are \
-             followed, of each meter up to the border router and down again; the tree has formed \
-             when all are complete. From ten minutes on each meter sends a reading of 82 octets \
-             to a Linux host behind the border router every 10 to 15 minutes, over a connection \
-             that stays open. Counted are the readings that arrived of those with a known fate, \
-             and RPL's messages: in the second hour, in storing mode until the end of the fourth, \
-             by which every router has advertised all its targets again, and with 5,000 meters \
-             until they have sent readings for a day. Seed 101.",
-    threats: &[
-        "One topology and one seed for each size. Its links do not change with time.",
-        "Each meter's period is its own, and constant.",
-        "A source route in non-storing mode grows with the hops, and frames with it; this affects \
-         the readings, and is not counted as RPL's messages.",
-        "Speed and memory are of the machine on which the tables were written, and memory is that \
-         of the whole process.",
-    ],
     main: MAIN,
     plan,
     refine,

@@ -1,6 +1,6 @@
 //! Registry of columns: each metric by the name that files use.
 
-use crate::metric::{Metric, OfBursts, OfNode, OfPairs, OfTree, TimeoutCause};
+use crate::metric::{Drawn, Metric, OfBursts, OfNode, OfPairs, OfTree, TimeoutCause};
 use kinglet_coap::Rto;
 use kinglet_scenario::Carrier;
 use kinglet_sim::ledger::Cause;
@@ -14,11 +14,22 @@ pub(super) struct Column {
     of: Of,
 }
 
-/// A metric, or one for each carrier of readings, or for each of these and each hour of the day.
+/// A metric, or one for each carrier of readings, for each of these and each hour of the day, or
+/// for each node.
 enum Of {
     Run(Metric),
     Sensors(fn(Carrier) -> Metric),
     Hours(fn(Carrier, u8) -> Metric),
+    /// Number of a [`Drawn`].
+    Nodes(u8),
+}
+
+/// Values of the fields that select a metric.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Given {
+    pub(super) carrier: Option<Carrier>,
+    pub(super) hour: Option<u8>,
+    pub(super) node: Option<u8>,
 }
 
 const fn run(key: &'static str, metric: Metric, meaning: &'static str) -> Column {
@@ -39,6 +50,10 @@ const fn tree(key: &'static str, of: OfTree, meaning: &'static str) -> Column {
 
 const fn ends(key: &'static str, of: OfNode, meaning: &'static str) -> Column {
     run(key, Metric::OfNode(of), meaning)
+}
+
+const fn relay(key: &'static str, number: u8, meaning: &'static str) -> Column {
+    Column { key, meaning, of: Of::Nodes(number) }
 }
 
 const fn pairs(key: &'static str, of: OfPairs, meaning: &'static str) -> Column {
@@ -174,6 +189,35 @@ pub(super) static COLUMNS: &[Column] = &[
     bursts("bursts.collection_loss", OfBursts::CollectionLoss, "lost datagrams of other flows"),
     bursts("bursts.collection_delay", OfBursts::CollectionDelay, "delay of theirs, mean"),
     bursts("bursts.sent_again", OfBursts::Resent, "retransmitted segments by those sent"),
+    bursts("bursts.before", OfBursts::Before, "octets of the first flow, before the interference"),
+    bursts("bursts.during", OfBursts::During, "during it"),
+    bursts("bursts.after", OfBursts::After, "after it"),
+    bursts("bursts.retransmitted", OfBursts::RetransmittedDuring, "segments during it"),
+    bursts("bursts.radio_3_during", OfBursts::RadioDuring(3), "radio of node 3 during it"),
+    bursts("bursts.radio_5_during", OfBursts::RadioDuring(5), "of node 5"),
+    bursts("bursts.radio_6_during", OfBursts::RadioDuring(6), "of node 6"),
+    bursts("bursts.radio_7_during", OfBursts::RadioDuring(7), "of node 7"),
+    bursts("bursts.radio_9_during", OfBursts::RadioDuring(9), "of node 9"),
+    bursts("bursts.queue_5_during", OfBursts::QueueDuring(5), "queue of node 5 during it, mean"),
+    bursts("bursts.queue_6_during", OfBursts::QueueDuring(6), "of node 6"),
+    relay("relay.radio_before", 0, "radio of the `node` on or starting, before the interference"),
+    relay("relay.cpu_before", 1, "its CPU works"),
+    relay("relay.receive_before", 2, "its radio receives or starts"),
+    relay("relay.transmit_before", 3, "it sends or prepares to"),
+    relay("relay.flash_before", 4, "its flash works"),
+    relay("relay.rest_before", 5, "what it draws when it is idle"),
+    relay("relay.radio_during", 6, "radio of the `node` on or starting, during it"),
+    relay("relay.cpu_during", 7, "its CPU works"),
+    relay("relay.receive_during", 8, "its radio receives or starts"),
+    relay("relay.transmit_during", 9, "it sends or prepares to"),
+    relay("relay.flash_during", 10, "its flash works"),
+    relay("relay.rest_during", 11, "what it draws when it is idle"),
+    relay("relay.radio_after", 12, "radio of the `node` on or starting, after it"),
+    relay("relay.cpu_after", 13, "its CPU works"),
+    relay("relay.receive_after", 14, "its radio receives or starts"),
+    relay("relay.transmit_after", 15, "it sends or prepares to"),
+    relay("relay.flash_after", 16, "its flash works"),
+    relay("relay.rest_after", 17, "what it draws when it is idle"),
     tree("tree.throughput", OfTree::Throughput, "received packets, mean over nodes"),
     tree("tree.throughput_min", OfTree::ThroughputMin, "the same of the node with the least"),
     tree("tree.throughput_hops_1", OfTree::ThroughputAt(1), "mean over nodes at one hop"),
@@ -246,7 +290,7 @@ pub(super) static COLUMNS: &[Column] = &[
 pub fn columns() -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
     COLUMNS.iter().map(|column| {
         // The unit is the same for all carriers.
-        let unit = column.metric(Some(Carrier::Tcp), Some(0)).map_or("", Metric::unit);
+        let unit = column.metric(ANY).map_or("", Metric::unit);
         (column.key, unit, column.meaning)
     })
 }
@@ -257,15 +301,31 @@ impl Column {
         COLUMNS.iter().find(|column| column.key == key)
     }
 
-    /// Its metric; `None` if it needs a carrier or an hour and there is none.
-    pub(super) fn metric(&self, carrier: Option<Carrier>, hour: Option<u8>) -> Option<Metric> {
+    /// Its metric; `None` if it needs a field that is not given.
+    pub(super) fn metric(&self, given: Given) -> Option<Metric> {
         match self.of {
             Of::Run(metric) => Some(metric),
-            Of::Sensors(of) => carrier.map(of),
-            Of::Hours(of) => Some(of(carrier?, hour?)),
+            Of::Sensors(of) => given.carrier.map(of),
+            Of::Hours(of) => Some(of(given.carrier?, given.hour?)),
+            Of::Nodes(number) => {
+                Some(Metric::OfBursts(OfBursts::Drawn(Drawn::of(number, given.node?))))
+            }
+        }
+    }
+
+    /// The fields that it needs, in words.
+    pub(super) const fn needs(&self) -> &'static str {
+        match self.of {
+            Of::Run(_) => "no field",
+            Of::Sensors(_) => "the field `carrier`",
+            Of::Hours(_) => "the field `carrier`, and `hour` with an hour of the day",
+            Of::Nodes(_) => "the field `node` with a number",
         }
     }
 }
+
+/// Some metric of each column, of which name and unit are those of all.
+const ANY: Given = Given { carrier: Some(Carrier::Tcp), hour: Some(0), node: Some(0) };
 
 /// Carriers by their names in files.
 pub(super) const CARRIERS: [(&str, Carrier); 5] = [
@@ -284,7 +344,7 @@ mod tests {
     fn keys_are_unique_and_are_the_names_of_their_metrics() {
         for (index, column) in COLUMNS.iter().enumerate() {
             assert!(COLUMNS[..index].iter().all(|it| it.key != column.key), "{}", column.key);
-            let metric = column.metric(Some(Carrier::Tcp), Some(0)).expect("both are given");
+            let metric = column.metric(ANY).expect("all are given");
             let name = column.key.rsplit_once('.').map_or(column.key, |(_, name)| name);
             assert_eq!(metric.name(), name);
         }

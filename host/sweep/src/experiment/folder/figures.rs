@@ -2,14 +2,14 @@
 
 use super::Definition;
 use super::error::Place;
-use super::file::{Distribution, Drawing, Each, Overlay, Parts};
+use super::file::{Drawing, Each, Overlay, Parts, Quantity};
 use super::formula::{Known, Scope};
 use super::point::Planned;
 use super::results::column;
 use crate::chart::{Bars, Cwnd, Figure, Lines, Series, Style, Timeline, curves, ledger, overlay};
 use crate::experiment::{DEFAULTS, ExperimentResult, Point};
 use crate::row::Row;
-use kinglet_network::run::RunResult;
+use kinglet_network::run::{RunResult, Sample};
 use kinglet_scenario::ScenarioError;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -27,8 +27,8 @@ pub(super) fn check(definition: &Definition, known: &Known<'_>) -> Result<(), Sc
             column(definition, Place::of(source, "against", name), name.get_ref())?;
         }
         let place = Place::of(source, "title", &drawing.title);
-        let Drawing { curves, bars, along, each, distribution, .. } = drawing;
-        match (curves, bars, along, each, distribution) {
+        let Drawing { curves, bars, along, each, runs, .. } = drawing;
+        match (curves, bars, along, each, runs) {
             (Some(name), None, None, None, None) => {
                 column(definition, Place::of(source, "curves", name), name.get_ref())?;
             }
@@ -45,7 +45,7 @@ pub(super) fn check(definition: &Definition, known: &Known<'_>) -> Result<(), Sc
             (None, None, None, Some(_), None) => known.template(place, drawing.title.get_ref())?,
             (None, None, None, None, Some(_)) => (),
             _ => {
-                let message = "give one of `curves`, `bars`, `along`, `each` and `distribution`";
+                let message = "give one of `curves`, `bars`, `along`, `each` and `runs`";
                 return Err(place.error(message.to_owned()));
             }
         }
@@ -74,9 +74,9 @@ fn draw(definition: &Definition, drawing: &Drawing, result: &ExperimentResult) -
     let is_beside = |row: &&Row| drawing.beside && row.series == DEFAULTS;
     let shown = |row: &&Row| drawing.when.is_none() || is_chosen(row) || is_beside(row);
     let mut rows: Vec<Row> = result.rows.iter().filter(shown).cloned().collect();
-    if let Some(Distribution::Latency) = drawing.distribution {
+    if let Some(quantity) = drawing.runs {
         let is_chosen = |point: &Point| chosen.iter().any(|planned| planned.name == point.label);
-        return latencies(title, result.samples.iter().filter(|(point, _)| is_chosen(point)));
+        return quantity.draw(title, result.samples.iter().filter(|(point, _)| is_chosen(point)));
     }
     if let Some(column) = &drawing.against {
         place(&mut rows, column.get_ref());
@@ -107,22 +107,49 @@ fn place(rows: &mut Vec<Row>, column: &str) {
     rows.iter_mut().for_each(|row| row.x = at[&row.label]);
 }
 
-/// Distribution of the first flow's latencies, a curve for each run.
-fn latencies<'a>(title: &str, runs: impl Iterator<Item = &'a (Point, RunResult)>) -> Vec<Figure> {
-    let curve = |(point, run): &(Point, RunResult)| {
-        let points = distribution(run.flows.first()?.latencies_ms());
-        Some(Series { name: point.series.to_owned(), style: Style::Measured, points })
-    };
-    let series: Vec<Series> = runs.filter_map(curve).collect();
-    if series.is_empty() {
-        return Vec::new();
+impl Quantity {
+    /// A curve for each run.
+    fn draw<'a>(
+        self,
+        title: &str,
+        runs: impl Iterator<Item = &'a (Point, RunResult)>,
+    ) -> Vec<Figure> {
+        let points = |run: &RunResult| match self {
+            Quantity::Latency => {
+                distribution(run.flows.first().map_or(&[], |it| it.latencies_ms()))
+            }
+            Quantity::Throughput => course(run),
+        };
+        let curve = |(point, run): &(Point, RunResult)| Series {
+            name: point.series.to_owned(),
+            style: Style::Measured,
+            points: points(run),
+        };
+        let series: Vec<Series> = runs.map(curve).filter(|it| !it.points.is_empty()).collect();
+        if series.is_empty() {
+            return Vec::new();
+        }
+        let (x_label, y_label) = match self {
+            Quantity::Latency => ("latency, ms", "share of requests, %"),
+            Quantity::Throughput => ("s", "B/s"),
+        };
+        vec![Figure::Lines(Lines {
+            title: title.to_owned(),
+            x_label: x_label.to_owned(),
+            y_label: y_label.to_owned(),
+            series,
+        })]
     }
-    vec![Figure::Lines(Lines {
-        title: title.to_owned(),
-        x_label: "latency, ms".to_owned(),
-        y_label: "share of requests, %".to_owned(),
-        series,
-    })]
+}
+
+/// Throughput of the first flow, a point every ten samples.
+fn course(run: &RunResult) -> Vec<(f64, f64, Option<f64>)> {
+    let every: Vec<_> = run.samples.iter().step_by(10).collect();
+    let rate = |pair: &[&Sample]| {
+        let octets = pair[1].bytes.first()? - pair[0].bytes.first()?;
+        Some((pair[1].at_s, octets as f64 / (pair[1].at_s - pair[0].at_s), None))
+    };
+    every.windows(2).filter_map(rate).collect()
 }
 
 /// Empirical distribution of the values, with a point at every twentieth of it.

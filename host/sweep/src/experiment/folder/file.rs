@@ -33,6 +33,9 @@ pub(super) struct File {
     /// Computed columns.
     #[serde(default)]
     pub(super) computed: Vec<Computed>,
+    /// Effects of fields on columns.
+    #[serde(default)]
+    pub(super) effects: Vec<EffectsOf>,
     /// The paper's figures.
     #[serde(default)]
     pub(super) paper: Vec<Published>,
@@ -55,6 +58,8 @@ pub(super) struct Group {
     pub(super) name: Text,
     /// Values of fields, one or a list; the last field varies fastest. Others have their default.
     pub(super) at: BTreeMap<String, Spanned<Value>>,
+    /// Condition of the combinations that are points.
+    pub(super) when: Option<Text>,
     /// The same for the short form; fields that it lacks have the values of `at`.
     #[serde(default)]
     pub(super) quick_at: BTreeMap<String, Spanned<Value>>,
@@ -110,6 +115,27 @@ pub(super) struct ComputedColumn {
     pub(super) paper: Option<f64>,
 }
 
+/// Effects of factors on columns: a row for each level, each factor and each pair of factors.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct EffectsOf {
+    pub(super) columns: Vec<Text>,
+    /// Condition of the points, a balanced part of all combinations.
+    pub(super) when: Text,
+    pub(super) factors: Vec<Factor>,
+}
+
+/// A field whose values are the levels of a factor.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Factor {
+    /// Name in rows.
+    pub(super) name: String,
+    pub(super) field: Text,
+    /// Values of the field, in the order of the rows.
+    pub(super) levels: Spanned<Value>,
+}
+
 /// A row that belongs to no point.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -145,8 +171,8 @@ pub(super) struct Drawing {
     pub(super) along: Option<Spanned<Vec<String>>>,
     /// One figure for each point: its congestion window, or the radios' activity.
     pub(super) each: Option<Each>,
-    /// The distribution of a quantity in the first run of each point, a curve each.
-    pub(super) distribution: Option<Distribution>,
+    /// A quantity of the first run of each point, a curve each.
+    pub(super) runs: Option<Quantity>,
     /// Column whose values are the abscissae of curves.
     pub(super) against: Option<Text>,
     /// Curves of another column, drawn as a model.
@@ -184,11 +210,12 @@ pub(super) enum Each {
     RadioTime,
 }
 
-/// A quantity with several values in a run.
+/// A quantity with several values in a run: the distribution of latencies, or throughput by time.
 #[derive(Clone, Copy, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(super) enum Distribution {
+pub(super) enum Quantity {
     Latency,
+    Throughput,
 }
 
 /// A column that is drawn over curves.

@@ -1,6 +1,6 @@
 //! The folders that are part of the program.
 
-use super::{Definition, Folder};
+use super::{Definition, Folder, Text};
 use crate::chart::Figure;
 use crate::experiment::{Effort, Experiment, ExperimentResult, Point, Rows};
 use kinglet_scenario::ScenarioError;
@@ -51,12 +51,15 @@ folders! {
     "bf-idle"
     "bf-interference"
     "bf-mechanisms"
+    "bf-power"
+    "bf-timeline"
     "bf-transports"
     "bf-two-bulks"
     "design-acks"
     "design-backoff"
     "design-bandwidth"
     "design-defaults"
+    "design-factorial"
     "design-link-failure"
     "design-metric"
     "design-multiflow"
@@ -64,10 +67,13 @@ folders! {
     "design-rto"
     "design-window"
     "kinglet-asleep"
+    "kinglet-duty-cycles"
     "kinglet-fair"
     "kinglet-hops"
     "kinglet-load"
     "kinglet-mesh"
+    "kinglet-page"
+    "kinglet-sleep"
     "rpl-bugs"
     "rpl-control"
     "rpl-etx"
@@ -86,6 +92,7 @@ folders! {
     "tcplp-deaf"
     "tcplp-flows"
     "tcplp-hops"
+    "tcplp-latency"
     "tcplp-loss"
     "tcplp-model"
     "tcplp-mss"
@@ -149,21 +156,10 @@ fn experiment(
             figures,
         };
     };
-    let readme = &definition.readme;
-    let threats = readme.threats.iter().map(String::as_str).collect();
-    Experiment {
-        id,
-        title: &readme.title,
-        source: &definition.file.source,
-        question: &readme.question,
-        method: &readme.method,
-        // The list is made once in a run of the program.
-        threats: Vec::leak(threats),
-        main: definition.main().map_or("", |point| &point.name),
-        plan,
-        refine,
-        figures,
-    }
+    let Text { title, question, method, threats } = definition.readme;
+    let main = definition.main().map_or("", |point| &point.name);
+    let source = &definition.file.source;
+    Experiment { id, title, source, question, method, threats, main, plan, refine, figures }
 }
 
 /// The points of a folder without errors.

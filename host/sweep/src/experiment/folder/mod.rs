@@ -6,6 +6,7 @@
 //! their fields; a point's name is for readers only.
 
 mod columns;
+mod effects;
 mod error;
 mod figures;
 mod file;
@@ -23,26 +24,26 @@ pub use formula::Absent;
 pub use judge::{Compared, Comparison, Judged, Part, Statement};
 pub use list::{check, definition, experiments};
 pub use point::Planned;
+pub use text::{Text, text};
 
 use crate::chart::Figure;
 use crate::experiment::{Effort, ExperimentResult, Point, Rows};
 use crate::sweep::Base;
 use error::Place;
 use file::File;
-use formula::Known;
+use formula::{Known, Scope};
 use kinglet_scenario::read::Source;
 use kinglet_scenario::{Scenario, ScenarioError};
 use points::{Field, Points, merge};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use text::Readme;
 
 /// An experiment as its folder defines it.
 pub struct Definition {
     path: PathBuf,
     text: String,
     file: File,
-    readme: Readme,
+    readme: Text,
     base: Base,
     fields: BTreeMap<String, Field>,
     full: Vec<Planned>,
@@ -84,7 +85,7 @@ impl Definition {
         })?;
         let base_path = Path::new(folder.path).join(file.base.get_ref());
         let base = Base::from_text(&base_path, folder.base)?;
-        let readme = Readme::new(&Path::new(folder.path).join("README.md"), folder.readme)?;
+        let readme = Text::new(&Path::new(folder.path).join("README.md"), folder.readme)?;
         let fields = Field::all(source, &file, base.table())?;
         let points = Points { source, file: &file, fields: &fields };
         let (full, quick) = (points.plan(Effort::Full)?, points.plan(Effort::Quick)?);
@@ -123,6 +124,7 @@ impl Definition {
         let known = Known(names.chain(OF_COLUMN).chain(["x"]).collect());
         results::check(self, &known)?;
         figures::check(self, &known)?;
+        effects::check(self, &known)?;
         judge::check(self, &known)
     }
 
@@ -184,17 +186,18 @@ impl Definition {
         let nowhere = |message: String| {
             ScenarioError::nowhere(&self.path, &format!("points, `{}`", planned.name), message)
         };
+        let scope = Scope::of_fields(&planned.at);
         let mut table = self.base.table().clone();
         // In the order of the file, so that one field can change what an earlier one has set.
         let mut fields: Vec<_> = self.file.fields.iter().collect();
         fields.sort_by_key(|(_, field)| field.span().start);
         for (name, _) in fields {
-            self.fields[name].set(&mut table, &planned.at[name]).map_err(nowhere)?;
+            self.fields[name].set(&mut table, &planned.at[name], &scope).map_err(nowhere)?;
         }
         let quick =
             [&self.file.quick, &group.quick].into_iter().filter(|_| effort == Effort::Quick);
         for settings in [&group.with].into_iter().chain(quick) {
-            merge(&mut table, settings).map_err(nowhere)?;
+            merge(&mut table, settings, &scope).map_err(nowhere)?;
         }
         let scenario = self.base.read(&table).map_err(|error| {
             let ScenarioError { field, message, .. } = &error;
@@ -210,11 +213,14 @@ impl Definition {
     /// Adds bounds, computed columns and the paper's figures.
     fn refine(&self, rows: &mut Rows) {
         results::refine(self, rows);
+        effects::refine(self, rows);
     }
 
     /// Figures of the result.
     fn figures(&self, result: &ExperimentResult) -> Vec<Figure> {
-        figures::all(self, result)
+        let mut figures = figures::all(self, result);
+        figures.extend(effects::figures(self, result));
+        figures
     }
 }
 

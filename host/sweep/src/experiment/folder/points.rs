@@ -1,6 +1,6 @@
 //! Fields of an experiment, and its points: values of all fields.
 
-use super::columns::{CARRIERS, Column};
+use super::columns::{CARRIERS, Column, Given};
 use super::error::{Place, hint};
 use super::file::{File, Group, Text};
 use super::formula::{Absent, Known, Scope};
@@ -8,7 +8,7 @@ use super::point::{Planned, Values};
 use crate::experiment::{Effort, Model};
 use crate::metric::Metric;
 use kinglet_scenario::read::Source;
-use kinglet_scenario::{Carrier, FieldPath, Scenario, ScenarioError};
+use kinglet_scenario::{FieldPath, Scenario, ScenarioError};
 use minijinja::Value;
 use std::collections::BTreeMap;
 use toml::{Spanned, Table};
@@ -17,7 +17,8 @@ use toml::{Spanned, Table};
 const CARRIER: &str = "carrier";
 /// The field whose value is the hour of the day in which a point measures.
 const HOUR: &str = "hour";
-const HOUR_NEEDED: &str = ", and the field `hour` with an hour of the day";
+/// The field whose value is the number of the node that a point measures.
+const NODE: &str = "node";
 /// Cases that are part of the program: the models of the medium.
 const MODELS: &str = "@models";
 
@@ -27,8 +28,9 @@ pub(super) enum Field {
     Keys(Vec<FieldPath>, Value),
     /// Named cases with their settings; the one without settings is the base.
     Cases(BTreeMap<String, Table>, String),
-    /// Names without settings, which affect what is measured; the base has the first one.
-    Names(Vec<String>),
+    /// Values without settings, which affect what is measured or what settings compute; the base
+    /// has the first one.
+    Values(Vec<Value>),
     /// Models of the medium; the base has the first one.
     Models,
 }
@@ -83,14 +85,13 @@ impl Field {
                 let base = base.ok_or("no case is that of the base scenario: give one as {}")?;
                 Ok(Field::Cases(cases, base))
             }
-            toml::Value::Array(names) if !names.is_empty() => {
-                let name = |it: &toml::Value| it.as_str().map(str::to_owned);
-                let names: Option<Vec<String>> = names.iter().map(name).collect();
-                names.map(Field::Names).ok_or_else(|| "expected a list of names".to_owned())
+            toml::Value::Array(values) if !values.is_empty() => {
+                let values: Option<Vec<Value>> = values.iter().map(scalar).collect();
+                values.map(Field::Values).ok_or_else(|| "expected a list of values".to_owned())
             }
             other => Err(format!(
                 "expected a key of the scenario, \"{MODELS}\", a table of cases or a list of \
-                 names, found a {}",
+                 values, found a {}",
                 other.type_str()
             )),
         }
@@ -101,38 +102,44 @@ impl Field {
         match self {
             Field::Keys(_, value) => value.clone(),
             Field::Cases(_, base) => Value::from(base),
-            Field::Names(names) => names.first().map_or_else(Value::default, Value::from),
+            Field::Values(values) => values.first().cloned().unwrap_or_default(),
             Field::Models => Value::from(Model::ALL[0].key()),
         }
     }
 
     /// Checks a value.
     fn check(&self, value: &Value) -> Result<(), String> {
-        let names: Vec<&str> = match self {
+        let names: Vec<String> = match self {
             Field::Keys(..) => return Ok(()),
-            Field::Cases(cases, _) => cases.keys().map(String::as_str).collect(),
-            Field::Names(names) => names.iter().map(String::as_str).collect(),
-            Field::Models => Model::ALL.map(Model::key).into(),
+            Field::Cases(cases, _) => cases.keys().cloned().collect(),
+            Field::Values(values) => values.iter().map(Value::to_string).collect(),
+            Field::Models => Model::ALL.map(|model| model.key().to_owned()).into(),
         };
         let name = value.to_string();
-        if names.contains(&name.as_str()) {
+        if names.contains(&name) {
             return Ok(());
         }
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
         Err(format!("`{name}` is no case of this field; {}", hint(&name, &names)))
     }
 
-    /// Sets this field of a scenario.
-    pub(super) fn set(&self, table: &mut Table, value: &Value) -> Result<(), String> {
+    /// Sets this field of a scenario; `scope` has all fields of the point.
+    pub(super) fn set(
+        &self,
+        table: &mut Table,
+        value: &Value,
+        scope: &Scope,
+    ) -> Result<(), String> {
         match self {
             Field::Keys(paths, _) => {
                 paths.iter().try_for_each(|path| path.set(table, toml_of(value)))
             }
             Field::Cases(cases, _) => match cases.get(&value.to_string()) {
-                Some(settings) => merge(table, settings),
+                Some(settings) => merge(table, settings, scope),
                 None => Ok(()),
             },
-            // It depends on the nodes, so that it is applied to the whole scenario.
-            Field::Names(_) | Field::Models => Ok(()),
+            // A model depends on the nodes, so that it is applied to the whole scenario.
+            Field::Values(_) | Field::Models => Ok(()),
         }
     }
 
@@ -162,9 +169,33 @@ fn entries(table: &Table, path: &FieldPath) -> Vec<FieldPath> {
 const DEFAULT: &str = "@default";
 /// Stands for all entries of a list.
 const ALL: &str = "*";
+/// Begin of a text that is an expression of the fields.
+const EXPRESSION: &str = "= ";
 
-/// Sets all values of `settings`, whose tables are merged.
-pub(super) fn merge(table: &mut Table, settings: &Table) -> Result<(), String> {
+/// A setting, with the values of its expressions.
+fn evaluate(setting: &toml::Value, scope: &Scope) -> Result<toml::Value, String> {
+    Ok(match setting {
+        toml::Value::String(text) => match text.strip_prefix(EXPRESSION) {
+            Some(text) => {
+                let value = scope.value(text).map_err(|absent| format!("`{text}`: {absent}"))?;
+                toml_of(&value)
+            }
+            None => setting.clone(),
+        },
+        toml::Value::Array(list) => {
+            let list = list.iter().map(|it| evaluate(it, scope));
+            toml::Value::Array(list.collect::<Result<_, _>>()?)
+        }
+        toml::Value::Table(table) => {
+            let entries = table.iter().map(|(key, it)| Ok((key.clone(), evaluate(it, scope)?)));
+            toml::Value::Table(entries.collect::<Result<_, String>>()?)
+        }
+        other => other.clone(),
+    })
+}
+
+/// Sets all values of `settings`, whose tables are merged and whose expressions see `scope`.
+pub(super) fn merge(table: &mut Table, settings: &Table, scope: &Scope) -> Result<(), String> {
     let mut waiting = vec![(FieldPath::whole(), settings)];
     while let Some((above, settings)) = waiting.pop() {
         for (key, value) in settings {
@@ -173,6 +204,7 @@ pub(super) fn merge(table: &mut Table, settings: &Table) -> Result<(), String> {
                 toml::Value::Table(inside) => waiting.push((path, inside)),
                 toml::Value::String(word) if word == DEFAULT => path.remove(table),
                 value => {
+                    let value = evaluate(value, scope)?;
                     for path in entries(table, &path) {
                         path.set(table, value.clone())?;
                     }
@@ -240,7 +272,19 @@ impl Points<'_> {
             }
         }
         let defaults = self.fields.iter().map(|(name, field)| (name.clone(), field.default()));
-        self.vary(&defaults.collect(), given.into_iter())
+        let all = self.vary(&defaults.collect(), given.into_iter())?;
+        let Some(when) = &group.when else { return Ok(all) };
+        let place = Place::of(self.source, "when", when);
+        let known = Known(self.fields.keys().map(String::as_str).collect());
+        known.expression(place, when.get_ref())?;
+        let mut chosen = Vec::new();
+        for at in all {
+            let is = Scope::of_fields(&at).is(when.get_ref());
+            if is.map_err(|absent| place.error(absent.to_string()))? {
+                chosen.push(at);
+            }
+        }
+        Ok(chosen)
     }
 
     /// `here` with values of fields in all combinations; the last field varies fastest.
@@ -314,18 +358,18 @@ impl Points<'_> {
     fn metrics(&self, columns: &[Text], at: &Values) -> Result<Vec<Metric>, ScenarioError> {
         let carrier = at.get(CARRIER).and_then(Value::as_str);
         let find = |name: &str| CARRIERS.iter().find(|(of, _)| *of == name).map(|(_, it)| *it);
-        let carrier: Option<Carrier> = carrier.and_then(find);
-        let hour = at.get(HOUR).and_then(|hour| hour.to_string().parse().ok());
+        let number = |field: &str| at.get(field).and_then(|it| it.to_string().parse().ok());
+        let given =
+            Given { carrier: carrier.and_then(find), hour: number(HOUR), node: number(NODE) };
         let metric = |key: &Text| {
             let place = Place::of(self.source, "columns", key);
             let Some(column) = Column::find(key.get_ref()) else {
                 let keys: Vec<&str> = super::columns::COLUMNS.iter().map(|it| it.key).collect();
                 return Err(place.error(format!("no such column; {}", hint(key.get_ref(), &keys))));
             };
-            column.metric(carrier, hour).ok_or_else(|| {
+            column.metric(given).ok_or_else(|| {
                 let names = CARRIERS.map(|(name, _)| name).join(", ");
-                let hours = if hour.is_none() && carrier.is_some() { HOUR_NEEDED } else { "" };
-                place.error(format!("it needs the field `{CARRIER}`, one of {names}{hours}"))
+                place.error(format!("it needs {}; carriers are {names}", column.needs()))
             })
         };
         columns.iter().map(metric).collect()

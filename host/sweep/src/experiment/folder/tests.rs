@@ -3,6 +3,7 @@
 use super::*;
 use crate::experiment::{Experiment, ExperimentResult, Model};
 use crate::row::Row;
+use kinglet_network::run::{FlowResult, NodeResult, RunResult};
 use recorded::{ROOT, recorded};
 use std::fs;
 
@@ -200,7 +201,7 @@ fn a_folder_without_a_main_point_or_a_question_is_refused() {
     let (error, _) = altered("at = { frames = [1, 2, 3, 4, 5,", "at = { frames = [1, 2, 3, 4,", "");
     let error = error.map(|_| ()).expect_err("no point is the base").to_string();
     assert!(error.contains("no point has the default of each field"), "{error}");
-    let error = Readme::new(Path::new("mine/README.md"), "# Mine\n\n## Method\n\nNone.\n");
+    let error = Text::new(Path::new("mine/README.md"), "# Mine\n\n## Method\n\nNone.\n");
     let error = error.map(|_| ()).expect_err("no question").to_string();
     assert_eq!(
         error,
@@ -257,6 +258,134 @@ fn a_figure_has_the_chosen_points() {
     assert_eq!(titles, [window[0], window[1], "Timeouts"]);
     let models = drawn("tcplp-model", "goodput_eq1");
     assert!(models.is_empty(), "an overlay alone is no figure");
+}
+
+/// The figures of an experiment whose points have these values of columns, and the paper's figure 7
+/// of each.
+fn drawn_of(id: &'static str, columns: &[(&str, f64)]) -> Vec<Figure> {
+    let (experiment, definition) = (find(id).expect("listed"), definition(id).expect("no error"));
+    let mut rows = Rows::default();
+    for point in definition.planned(Effort::Full) {
+        for (column, value) in columns {
+            rows.compute(&point.name, point.curve, point.x, (column, ""), *value).paper = Some(7.0);
+        }
+    }
+    (experiment.figures)(&ExperimentResult { id, rows: rows.all, samples: vec![], seeds: 1 })
+}
+
+#[test]
+fn a_column_is_drawn_against_another_one_and_beside_the_papers() {
+    let figures = drawn_of("kinglet-sleep", &[("latency_median", 5.0), ("radio_duty_cycle", 2.0)]);
+    let Figure::Lines(lines) = &figures[0] else { panic!("curves") };
+    assert_eq!((lines.series[0].points[0].0, lines.series[0].points[0].1), (2.0, 5.0));
+    let none = drawn_of("kinglet-sleep", &[("latency_median", 5.0)]);
+    assert!(none.is_empty(), "points without an abscissa are left out");
+    let figures = drawn_of("tcplp-day", &[("radio_duty_cycle", 2.0)]);
+    let Figure::Bars(bars) = &figures[0] else { panic!("bars") };
+    let first: Vec<_> = bars.bars[..2].iter().map(|(name, parts)| (&**name, parts[0])).collect();
+    assert_eq!(first, [("tcp", 2.0), ("tcp, the paper", 7.0)]);
+    let Figure::Bars(plain) = &figures[1] else { panic!("bars") };
+    assert_eq!(plain.bars[1].0, "coap");
+}
+
+#[test]
+fn samples_are_drawn_as_latencies_and_radio_time() {
+    let sampled = |id: &'static str| {
+        let experiment = find(id).expect("listed");
+        let run = |point: Point| {
+            let latencies_ms = Some(vec![20.0, 10.0]);
+            let flows = vec![FlowResult { latencies_ms, ..FlowResult::default() }];
+            let nodes = (0..15).map(|id| NodeResult { id, ..NodeResult::default() }).collect();
+            (point, RunResult { flows, nodes, sim_seconds: 1.0, ..RunResult::default() })
+        };
+        let samples = (experiment.plan)(Effort::Quick).into_iter().map(run).collect();
+        (experiment.figures)(&ExperimentResult { id, rows: vec![], samples, seeds: 1 })
+    };
+    let latencies = sampled("tcplp-latency");
+    let Figure::Lines(lines) = &latencies[0] else { panic!("curves") };
+    let names: Vec<&str> = lines.series.iter().map(|series| &*series.name).collect();
+    assert_eq!(names, ["HTTP/TCP", "HTTP/TCP, Fast Open", "CoAP"]);
+    assert_eq!(lines.series[0].points[0].0, 10.0);
+    assert_eq!(latencies.len(), 4);
+    let times = sampled("kinglet-sleep");
+    let Figure::Bars(bars) = &times[0] else { panic!("bars") };
+    assert_eq!(bars.title, "Radio time by cause, fixed: node 11 responds, 12 sends");
+    let nodes: Vec<&str> = bars.bars.iter().map(|(name, _)| &**name).collect();
+    assert_eq!((nodes, times.len()), (vec!["node 11", "node 12"], 4));
+}
+
+#[test]
+fn the_points_of_a_design_are_balanced_and_lead_to_effects() {
+    let definition = definition("design-factorial").expect("no error");
+    let (full, quick) = (definition.planned(Effort::Full), definition.planned(Effort::Quick));
+    assert_eq!((full.len(), quick.len()), (2 * (96 + 2), 64 + 2 * 2));
+    let design = |point: &&Planned| point.at["pairs"] == "8".into() && point.curve == "static";
+    let design: Vec<&Planned> = full.iter().filter(design).collect();
+    let levels = ["backoff", "retries", "metric", "acks", "timeout", "window"];
+    for (index, a) in levels.iter().enumerate() {
+        for b in &levels[..index] {
+            let mut met: BTreeMap<(String, String), f64> = BTreeMap::new();
+            for point in &design {
+                let at = (point.at[*a].to_string(), point.at[*b].to_string());
+                *met.entry(at).or_default() += 1.0;
+            }
+            let even = 96.0 / met.len() as f64;
+            assert!(met.values().all(|count| (count - even).abs() <= 1.0), "{a} {b} {met:?}");
+        }
+    }
+    let mut rows = Rows::default();
+    for point in &design {
+        let value = if point.at["retries"] == 7.into() { 20.0 } else { 10.0 };
+        rows.compute(&point.name, point.curve, 0.0, ("goodput", "kb/s"), value);
+    }
+    definition.refine(&mut rows);
+    let of = |label: &str, metric: &str| rows.mean(label, metric).expect("computed");
+    assert!((of("static retries", "goodput_variance") - 100.0).abs() < 1e-6);
+    assert_eq!(of("static retries", "goodput_best"), 3.0);
+    // Four thirds of the least are the mean of the logarithms.
+    let more = of("static retries=7", "goodput_effect");
+    assert!((more - 100.0 * (2.0_f64.powf(0.75) - 1.0)).abs() < 1e-6, "{more}");
+    assert!(of("static retries and window", "goodput_variance").abs() < 1e-6);
+    assert_eq!(rows.mean("live retries", "goodput_variance"), None);
+    let result =
+        ExperimentResult { id: "design-factorial", rows: rows.all, samples: vec![], seeds: 1 };
+    let figures = definition.figures(&result);
+    let titles: Vec<&str> = figures.iter().map(Figure::title).collect();
+    assert_eq!(titles[0], "Variance of goodput by setting, static");
+    let Figure::Bars(bars) = &figures[0] else { panic!("bars") };
+    assert_eq!((&*bars.bars[0].0, bars.bars.len(), figures.len()), ("static retries", 12, 4));
+}
+
+#[test]
+fn a_column_says_which_field_it_needs() {
+    for (column, needed) in [
+        ("reliability", "it needs the field `carrier`; "),
+        ("radio_duty_cycle_in_hour", "it needs the field `carrier`, and `hour` with an hour"),
+        ("relay.cpu_during", "it needs the field `node` with a number"),
+    ] {
+        let (error, _) = altered("columns = [\"goodput\"", &format!("columns = [\"{column}\""), "");
+        let error = error.map(|_| ()).expect_err("it is not given").to_string();
+        assert!(error.contains(needed), "{error}");
+    }
+}
+
+#[test]
+fn a_setting_may_be_an_expression_of_the_fields() {
+    let points = definition("kinglet-page").expect("no error").points(Effort::Quick);
+    let points = points.expect("scenarios");
+    let ends: Vec<_> = points.iter().map(|it| it.scenario.flows[0].kind.ends().1).collect();
+    assert_eq!((ends[0], ends[ends.len() - 1]), (Some(11), Some(13)));
+    let points = definition("kinglet-duty-cycles").expect("no error").points(Effort::Full);
+    let leaf = points.expect("scenarios").into_iter();
+    let leaf = leaf.filter(|it| it.label == "up hops=1 poll ms=250").map(|it| it.scenario);
+    let leaf = leaf.last().expect("such a point");
+    let base = kinglet::time::Duration::from_millis(250);
+    assert_eq!(leaf.polling, kinglet::Polling::Predictive { base });
+    assert_eq!(leaf.nodes[1].role, kinglet_scenario::Role::Leaf);
+    let (wrong, _) = altered("quick = {", "quick = { name = \"= frame + 1\", ", "");
+    let error = wrong.expect("expressions are read with the points").points(Effort::Quick);
+    let error = error.map(|_| ()).expect_err("no such field").to_string();
+    assert!(error.contains("`frame + 1`: "), "{error}");
 }
 
 #[test]

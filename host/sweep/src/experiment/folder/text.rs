@@ -3,19 +3,24 @@
 use kinglet_scenario::ScenarioError;
 use std::path::Path;
 
-/// The parts that the program shows.
-pub(super) struct Readme {
+/// The parts of a README that the program shows. Texts are read once in a run of the program.
+#[derive(Clone, Copy)]
+pub struct Text {
     /// First heading.
-    pub(super) title: String,
+    pub title: &'static str,
     /// Section "Question".
-    pub(super) question: String,
+    pub question: &'static str,
     /// Section "Method".
-    pub(super) method: String,
+    pub method: &'static str,
     /// Items of the section "Threats to validity".
-    pub(super) threats: Vec<String>,
+    pub threats: &'static [&'static str],
 }
 
-impl Readme {
+fn kept(text: String) -> &'static str {
+    Box::leak(text.into_boxed_str())
+}
+
+impl Text {
     /// Reads the sections of `text`.
     ///
     /// # Errors
@@ -34,14 +39,22 @@ impl Readme {
             let message = "the first line is no heading; give one as `# TITLE`";
             ScenarioError::nowhere(path, "", message.to_owned())
         })?;
-        Ok(Readme {
-            title: title.to_owned(),
-            question: section("Question")?.join(" "),
-            method: section("Method")?.join(" "),
-            threats: section("Threats to validity")?
-                .into_iter()
-                .map(|item| item.trim_start_matches("* ").to_owned())
-                .collect(),
+        let (question, method) = (section("Question")?.join(" "), section("Method")?.join(" "));
+        let threats = section("Threats to validity")?.into_iter();
+        let threats = threats.map(|item| kept(item.trim_start_matches("* ").to_owned()));
+        Ok(Text {
+            title: kept(title.to_owned()),
+            question: kept(question),
+            method: kept(method),
+            threats: Vec::leak(threats.collect()),
         })
     }
+}
+
+/// Reads the text of an experiment whose plan is in Rust; `folder` is its folder.
+///
+/// # Errors
+/// The missing section.
+pub fn text(folder: &Path, readme: &str) -> Result<Text, ScenarioError> {
+    Text::new(&folder.join("README.md"), readme)
 }

@@ -1,6 +1,6 @@
 //! Breakdown of the time of a frame in a burst, and the capacity of the raw link (5.1, 2.1).
 
-use super::{beside, tmotes, today};
+use crate::experiment::{InRust, readme};
 use kinglet::flash::{Command, Driver};
 use kinglet::store::Record;
 use kinglet::time::{Duration, Instant};
@@ -9,33 +9,19 @@ use kinglet_network::layout::{FRAG1, FRAGN, IPV6, TCP, mac_header};
 use kinglet_pip::raw;
 use kinglet_radio::{ACK_PSDU, MAX_PSDU, SIFS, TURNAROUND, air_time};
 use kinglet_scenario::simulated::profile_of;
-use kinglet_scenario::{Datagrams, File, Flash, Flow, FlowKind, Pace, Scenario, Wake};
+use kinglet_scenario::{
+    Datagrams, File, Flash, Flow, FlowKind, Fragments, HostCost, Pace, RadioProfile, Scenario,
+    Wake, motes,
+};
 use kinglet_sim::flash::{FlashPart, M25P80};
 use kinglet_sweep::chart::{Bars, Figure, Timeline};
-use kinglet_sweep::experiment::{Effort, Experiment, ExperimentResult, Point, Rows};
+use kinglet_sweep::experiment::{Effort, ExperimentResult, Point, Rows};
 use kinglet_sweep::metric::{FULL, Metric, OfBursts, OfFrame};
 
-pub(in crate::experiment) const EXPERIMENT: Experiment = Experiment {
+pub(super) const EXPERIMENT: InRust = InRust {
     id: "bf-timing",
-    title: "Time spent on a frame",
+    readme: readme!("bf-timing"),
     source: "Duquennoy et al., §5.1, §3.1.3, §2.1, §2.2, §4",
-    question: "How much time does a frame in a burst take on the air, for its acknowledgement, \
-               for copying, in the CPU and in flash, and how far is that from the capacity of the \
-               link?",
-    method: "A node that sends full frames in bursts of 20 s, and a relay of two hops in bursts \
-             of 2 s with its queue in flash or in memory, on the paper's hardware and on a radio \
-             of today. The time of each activity of the node is divided by the frames that were \
-             sent and acknowledged. For comparison, the values of data sheets and of the paper, \
-             and the bounds of the raw link: theoretical, with conditional immediate \
-             transmission, and with copying; PIP over four hops; and the number of transmissions \
-             of the first datagram to a neighbour, and of later ones, a minute apart.",
-    threats: &[
-        "The 1.6 ms of CPU for a frame are the rest of the paper's 3.0 ms between frames after \
-         copying and turnarounds, and 14 us for an octet of flash are its 1.9 ms. Both are inputs \
-         of the model; the only result is that they add up to its rate.",
-        "Flash and radio do not share a bus here. On a Tmote they do.",
-        "The bounds of the raw link are arithmetic; no node sends at them.",
-    ],
     main: "cc2420 relays",
     plan,
     refine,
@@ -112,6 +98,64 @@ fn plan(_: Effort) -> Vec<Point> {
     points
 }
 
+/// Distance between neighbours in metres: one step is within the disc, two steps are not.
+const SPACING_M: f64 = 8.0;
+/// A line of sleeping nodes as in the paper: Tmotes with flash and several channels.
+fn tmotes(hops: u32) -> Scenario {
+    let mut scenario = Scenario::default().on_line(hops, SPACING_M);
+    scenario.radio.profile = RadioProfile::Cc2420Contiki;
+    scenario.radio.host_cost = motes::TMOTE;
+    scenario.flash = Flash::M25p80;
+    asleep(scenario)
+}
+
+/// The same with a current radio and the queue in memory.
+fn today(hops: u32) -> Scenario {
+    let mut scenario = Scenario::default().on_line(hops, SPACING_M);
+    scenario.radio.profile = RadioProfile::Nrf52840;
+    scenario.radio.host_cost = HostCost::Measured;
+    asleep(scenario)
+}
+
+/// Makes all nodes sleep. Frames are unsecured, as in the paper, and clocks drift as much as
+/// crystals may.
+fn asleep(mut scenario: Scenario) -> Scenario {
+    scenario.radio.drift_ppm = 40;
+    scenario.mac.security = None;
+    scenario.fragments = Fragments::Forwarded;
+    scenario.wake = Some(Wake { border_duty_cycled: true, channels: 11, ..Wake::DEFAULT });
+    scenario
+}
+
+/// The same with the paper's settings of bursts instead of ours.
+fn as_paper(mut scenario: Scenario) -> Scenario {
+    if let Some(wake) = &mut scenario.wake {
+        wake.settings.burst = Duration::from_secs(2);
+        wake.settings.burst_repeats = wake.settings.repeats;
+    }
+    scenario
+}
+
+/// Additional points of an experiment, outside its plan.
+fn beside(
+    scenarios: impl IntoIterator<Item = (String, Scenario)>,
+    metrics: &'static [Metric],
+) -> impl Iterator<Item = Point> {
+    let of = move |(label, scenario)| point(label, "beside", 1.0, scenario, metrics);
+    scenarios.into_iter().map(of)
+}
+
+fn point(
+    label: String,
+    series: &'static str,
+    x: f64,
+    mut scenario: Scenario,
+    metrics: &'static [Metric],
+) -> Point {
+    scenario.name.clone_from(&label);
+    Point { label, series, x, scenario, metrics, timeline_s: None }
+}
+
 /// The same route with PIP, which should not be faster.
 fn pip(mut scenario: Scenario) -> Scenario {
     scenario.duration_s = 300.0;
@@ -124,7 +168,7 @@ fn pip(mut scenario: Scenario) -> Scenario {
 fn bulk(mut scenario: Scenario, rate: u32, burst_ms: u32) -> Scenario {
     // The same length in a quick run: in one minute the neighbours' search would take 3 %.
     scenario.duration_s = 300.0;
-    scenario = super::as_paper(scenario);
+    scenario = as_paper(scenario);
     if let Some(wake) = &mut scenario.wake {
         wake.settings.period = Duration::from_micros(1_000_000 / u64::from(rate));
         wake.settings.burst = Duration::from_millis(burst_ms.into());
