@@ -81,6 +81,8 @@ pub(crate) struct Air {
     /// A medium outside decides which frames the chip receives and which channels are busy: the
     /// last result of that. `None` = the air decides.
     outside: Option<bool>,
+    /// With a medium outside: the last frame that has ended, and its end.
+    ended: Option<(Sent, u64)>,
 }
 
 impl Air {
@@ -103,6 +105,11 @@ impl Air {
     /// Lets a medium outside decide, with this result for the assessments that end from now on.
     pub(crate) fn set_outside(&mut self, busy: bool) {
         self.outside = Some(busy);
+    }
+
+    /// Returns the last frame, if the chip has been at its end before the medium, and its end.
+    pub(crate) fn ended_after(&self, now: u64) -> Option<&(Sent, u64)> {
+        self.ended.as_ref().filter(|(_, end)| *end > now)
     }
 
     /// Removes the frame whose preamble began at `begin`, or damages it if its SFD has passed.
@@ -157,7 +164,9 @@ impl Air {
                 rssi_dbm: -60,
             });
         }
-        if self.begun.is_none() && self.outside.is_none() {
+        if self.outside.is_some() {
+            self.ended = Some((sent, end));
+        } else if self.begun.is_none() {
             self.sent.push(sent);
         }
     }

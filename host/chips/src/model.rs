@@ -16,7 +16,10 @@ pub enum Antenna {
         sends: bool,
     },
     /// Listens for frames.
-    Listening,
+    Listening {
+        /// Start of listening in microseconds.
+        from: u64,
+    },
     /// Receives a frame, whose SFD has been found.
     Receiving,
     /// Assesses the channel.

@@ -3,14 +3,20 @@
 //! The medium owns time: it calls [`Unit::advance`] at each [`Unit::next_at`]. It decides which
 //! frames the receiver finds, whether they arrive whole, and which channels are busy. The chip
 //! decides when it listens, assesses and sends.
+//!
+//! A call of a driver may take time on a bus. The chip is ahead of the medium then, and the driver
+//! gets no other call until the medium has followed: commands and events wait. A frame that the
+//! medium loses in this time is received if the chip has passed its end.
 
 use crate::air::{SHR_US, Signal, with_fcs};
+use crate::at86rf233::Shared;
 use crate::bench::Hooks;
-use crate::model::{Aerial, Antenna, Model};
+use crate::model::{Aerial, Antenna};
 use crate::nrf52840::SharedSoc;
 use kinglet_radio::{Busy, Command, Driver, Event, Filter, MAX_FRAME, OCTET};
 use kinglet_time::{Instant, earliest};
 use std::cell::RefCell;
+use std::collections::VecDeque;
 use std::rc::Rc;
 
 /// Interrupts of a chip at one instant; more indicate a bug of model or driver.
@@ -34,13 +40,29 @@ pub struct Unit<D> {
     chip: Rc<RefCell<dyn Aerial>>,
     driver: D,
     hooks: Hooks<D>,
+    /// Time of the medium.
+    now: Instant,
+    /// Commands that came during a call.
+    commands: VecDeque<(Command, Vec<u8>)>,
+    /// Event of a call that has not ended.
+    event: Option<(Event, Vec<u8>)>,
 }
 
 impl<D: Driver> Unit<D> {
+    /// Connects a driver to the AT86RF233 whose bus and pins it has.
+    pub fn new(chip: Shared, driver: D, hooks: Hooks<D>) -> Unit<D> {
+        Unit::of(chip, driver, hooks)
+    }
+
     /// Connects a driver to the nRF52840 whose registers it has.
     pub fn with_soc(chip: SharedSoc, driver: D, hooks: Hooks<D>) -> Unit<D> {
+        Unit::of(chip, driver, hooks)
+    }
+
+    fn of(chip: Rc<RefCell<dyn Aerial>>, driver: D, hooks: Hooks<D>) -> Unit<D> {
         chip.borrow_mut().air().set_outside(false);
-        Unit { chip, driver, hooks }
+        let (now, commands) = (Instant::ZERO, VecDeque::new());
+        Unit { chip, driver, hooks, now, commands, event: None }
     }
 
     /// Sets the addresses of the driver.
@@ -48,39 +70,105 @@ impl<D: Driver> Unit<D> {
         self.driver.set_filter(filter);
     }
 
+    /// Returns the time until which a call of the driver takes, if that is in the future.
+    fn busy_until(&self) -> Option<Instant> {
+        let chip = Instant::from_micros(self.chip.borrow().now());
+        (chip > self.now).then_some(chip)
+    }
+
     /// Passes a command to the driver; time has to have advanced to `now`.
     ///
     /// # Errors
     /// The driver has another transmission.
     pub fn submit(&mut self, now: Instant, command: Command, frame: &[u8]) -> Result<(), Busy> {
+        self.now = now;
+        if self.busy_until().is_some() {
+            self.commands.push_back((command, frame.to_vec()));
+            return Ok(());
+        }
         self.driver.submit(now, command, frame)
     }
 
     /// Returns the time of the next call of [`Unit::advance`]; the past for an event that waits.
     pub fn next_at(&self) -> Option<Instant> {
+        if let Some(until) = self.busy_until() {
+            let mut chip = self.chip.borrow_mut();
+            let end = chip.air().ended_after(self.now.as_micros()).map(|(_, end)| *end);
+            let begin = self.begin_of(&chip.antenna().0);
+            return earliest(earliest(begin, end.map(Instant::from_micros)), Some(until));
+        }
+        if self.event.is_some() {
+            return Some(self.now);
+        }
         let chip = self.chip.borrow().next_change().map(Instant::from_micros);
         earliest(chip, (self.hooks.deadline)(&self.driver))
     }
 
     /// Lets chip and driver work until `now`.
     pub fn advance(&mut self, now: Instant) {
+        self.now = now;
         for _ in 0..INTERRUPTS {
+            if self.busy_until().is_some() {
+                return;
+            }
             let edge = self.chip.borrow_mut().advance_to_interrupt(now.as_micros());
-            let Some(at) = edge else { return };
-            (self.hooks.handle_interrupt)(&mut self.driver, Instant::from_micros(at));
+            match (edge, self.commands.pop_front()) {
+                (Some(at), command) => {
+                    self.commands.extend(command);
+                    (self.hooks.handle_interrupt)(&mut self.driver, Instant::from_micros(at));
+                }
+                (None, Some((command, frame))) => {
+                    // The medium passes one transmission at a time, so that none is refused.
+                    let _ = self.driver.submit(now, command, &frame);
+                }
+                (None, None) => return,
+            }
         }
     }
 
     /// Returns the next event of the driver, if it asks for the call; the octets of a received
     /// frame are in `frame`.
     pub fn poll_event(&mut self, now: Instant, frame: &mut [u8; MAX_FRAME]) -> Option<Event> {
+        self.now = now;
+        if self.busy_until().is_some() {
+            return None;
+        }
+        if let Some((event, octets)) = self.event.take() {
+            frame.copy_from_slice(&octets);
+            return Some(event);
+        }
         let is_due = (self.hooks.deadline)(&self.driver).is_some_and(|at| at <= now);
-        is_due.then(|| self.driver.poll_event(now, frame)).flatten()
+        let event = is_due.then(|| self.driver.poll_event(now, frame)).flatten();
+        if self.busy_until().is_some() {
+            self.event = event.map(|event| (event, frame.to_vec()));
+            return None;
+        }
+        event
     }
 
     /// Returns what the chip does with its antenna, and the number of its channel.
     pub fn antenna(&self) -> (Antenna, u8) {
-        self.chip.borrow().antenna()
+        let mut chip = self.chip.borrow_mut();
+        if let Some((sent, _)) = chip.air().ended_after(self.now.as_micros()) {
+            return (Antenna::sends(sent), sent.channel);
+        }
+        let (antenna, channel) = chip.antenna();
+        match self.begin_of(&antenna) {
+            Some(_) => {
+                (Antenna::Ramp { sends: matches!(antenna, Antenna::Sending { .. }) }, channel)
+            }
+            None => (antenna, channel),
+        }
+    }
+
+    /// Returns the time at which the chip begins with this, if that is in the future.
+    fn begin_of(&self, antenna: &Antenna) -> Option<Instant> {
+        let from = match antenna {
+            Antenna::Listening { from } | Antenna::Sending { from, .. } => *from,
+            Antenna::Assessing { from } => *from,
+            _ => return None,
+        };
+        Some(Instant::from_micros(from)).filter(|from| *from > self.now)
     }
 
     /// Reports a frame that begins now while the chip listens, or that began before and that the

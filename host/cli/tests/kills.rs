@@ -12,6 +12,7 @@ use std::net::SocketAddr;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
@@ -23,6 +24,11 @@ const LIFE_MS: u64 = 2_000;
 const LIMIT: Duration = Duration::from_secs(30);
 /// Octets of the frame check sequence.
 const FCS: usize = 2;
+/// Octets before the first record of a capture, and before the data of each.
+const PCAP_HEADER: usize = 24;
+const RECORD_HEADER: usize = 16;
+/// A simulated network with link security.
+const SIMULATED: &str = "[topology]\nline = { hops = 2 }\n[net]\nrouting = \"rpl\"\n";
 
 /// Frames by sender and counter.
 #[derive(Default)]
@@ -34,8 +40,24 @@ struct Counters {
 
 impl Counters {
     fn hear(&mut self, datagram: &[u8]) {
-        let Ok(Datagram { psdu, .. }) = Datagram::parse(datagram) else { return };
-        let octets = &psdu[..psdu.len() - FCS];
+        if let Ok(Datagram { psdu, .. }) = Datagram::parse(datagram) {
+            self.note(&psdu[..psdu.len() - FCS]);
+        }
+    }
+
+    /// Notes the frames of a capture; the last record may be cut off.
+    fn note_capture(&mut self, capture: &[u8]) {
+        let mut rest = capture.get(PCAP_HEADER..).unwrap_or_default();
+        while let Some((head, data)) = rest.split_at_checked(RECORD_HEADER) {
+            let len = u32::from_le_bytes(head[8..12].try_into().unwrap()) as usize;
+            let Some((record, next)) = data.split_at_checked(len) else { return };
+            let tap = usize::from(u16::from_le_bytes([record[2], record[3]]));
+            self.note(&record[tap..len - FCS]);
+            rest = next;
+        }
+    }
+
+    fn note(&mut self, octets: &[u8]) {
         let Ok(frame) = Frame::parse(octets) else { return };
         let counter = frame.security().and_then(|header| header.frame_counter);
         let Some(counter) = counter.filter(|_| frame.src() != Address::None) else { return };
@@ -54,7 +76,9 @@ struct Directory(PathBuf);
 
 impl Directory {
     fn new() -> Self {
-        let name = format!("kills-{}", std::process::id());
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let name = format!("kills-{}-{number}", std::process::id());
         let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
         std::fs::create_dir_all(&path).unwrap();
         Directory(path)
@@ -143,6 +167,33 @@ impl Drop for Both {
         let _ = self.router.kill();
         let _ = self.router.wait();
     }
+}
+
+#[test]
+fn no_kill_makes_a_gateway_use_a_frame_counter_twice() {
+    let name = "no_kill_makes_a_gateway_use_a_frame_counter_twice";
+    in_namespace(name, &[("ping", "-V")], gateway_kills);
+}
+
+fn gateway_kills() {
+    run(Command::new("ip").args(["link", "set", "lo", "up"]));
+    let directory = Directory::new();
+    let (scenario, capture) = (directory.file("simulated", SIMULATED), directory.file("air", ""));
+    let [state, pcap] =
+        [directory.0.join("gateway.state"), capture.clone()].map(|path| path.display().to_string());
+    let options = ["--tun", "kltest0", "--state", &state, "--pcap", &pcap];
+    let mut counters = Counters::default();
+    for life in 1..=3 {
+        let gateway = Gateway::start_with(&scenario, &options);
+        let node = "fd6b:696e:676c:7400:0:ff:fe00:3";
+        eprintln!("life {life}: reached after {:.1?}", until(LIMIT, || answers(node)));
+        // A value that is dropped is killed.
+        drop(gateway);
+        let before = counters.frames.len();
+        counters.note_capture(&std::fs::read(&capture).unwrap());
+        assert!(counters.frames.len() > before + 20, "frames of life {life}");
+    }
+    assert!(counters.twice.is_empty(), "used twice: {:?}", counters.twice);
 }
 
 #[test]

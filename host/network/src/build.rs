@@ -48,9 +48,14 @@ const OUTSIDE: SimRadio = SimRadio {
 fn radio_at(scenario: &Scenario, node: NodeId) -> SimRadio {
     match scenario.nodes[node as usize].role {
         Role::Outside => OUTSIDE,
-        _ if scenario.radio.chips.contains(&node) => chip::NRF52840,
-        _ => radio_of(scenario),
+        _ => chip_at(scenario, node).map_or_else(|| radio_of(scenario), |(radio, _)| radio),
     }
+}
+
+/// The chip of a node, if it is one.
+fn chip_at(scenario: &Scenario, node: NodeId) -> Option<(SimRadio, MakeChip)> {
+    let is_chip = scenario.radio.chips.contains(&node);
+    chip::of(scenario.radio.profile).filter(|_| is_chip)
 }
 
 /// Supply voltage of a flash: two AA cells.
@@ -346,7 +351,7 @@ fn sites(scenario: &Scenario, seed: u64) -> (Vec<(NodeConfig, Site)>, Vec<Ends>)
             host: host_cost_of(&scenario.radio),
             drift_ppm,
             begin_us,
-            chip: scenario.radio.chips.contains(&node).then_some(chip::nrf52840 as MakeChip),
+            chip: chip_at(scenario, node).map(|(_, make)| make),
         };
         let mut station = Station::new(stack, apps);
         let forwards = scenario.fragments == Fragments::Forwarded;

@@ -1,18 +1,23 @@
 //! Chips as nodes: the driver of a chip in its register-level model, in the medium of the simulator
 //! (decision 55).
 
-use kinglet_chips::{Antenna as ChipAntenna, Heard as ChipHeard, Hooks, SharedSoc, Soc, Unit};
+use kinglet_at86rf233::At86rf233;
+use kinglet_chips::{
+    Antenna as ChipAntenna, Bus, Chip as ChipAt86rf233, Heard as ChipHeard, Hooks, Interrupt,
+    Reset, SharedSoc, SleepTransmit, Soc, Unit,
+};
 use kinglet_nrf52840::{Buffer, Hardware, Nrf52840};
 use kinglet_radio::{
     Busy, Capabilities, Channel, Command, Driver, Event, FCS_LEN, Filter, MAX_FRAME,
 };
-use kinglet_sim::chip::{Antenna, Chip, Heard};
+use kinglet_scenario as scenario;
+use kinglet_sim::chip::{Antenna, Chip, Heard, MakeChip};
 use kinglet_sim::profile::{self, Currents, RadioProfile};
 use kinglet_time::Instant;
 
 /// What the simulator has to know of an nRF52840 with its driver: what that declares, and a channel
 /// assessment by energy with the driver's threshold.
-pub(crate) const NRF52840: RadioProfile = RadioProfile {
+const NRF52840: RadioProfile = RadioProfile {
     name: "nrf52840-chip",
     abilities: &[
         Capabilities::AUTO_ACK,
@@ -26,6 +31,16 @@ pub(crate) const NRF52840: RadioProfile = RadioProfile {
     currents: Currents { idle_ua: 500, ..profile::NRF52840.currents },
     ..profile::NRF52840
 };
+
+/// The same for an AT86RF233.
+const AT86RF233: RadioProfile = RadioProfile {
+    name: "at86rf233-chip",
+    abilities: &[Capabilities::AUTO_ACK, Capabilities::ACK_WAIT, Capabilities::CSMA],
+    ..profile::AT86RF233
+};
+
+/// Rate of its bus in MHz, as in [`profile::AT86RF233`].
+const BUS_MHZ: u8 = 8;
 
 /// Start of the modelled RAM, in which a buffer takes 128 octets.
 const RAM: u32 = 0x2000_0000;
@@ -70,11 +85,30 @@ impl Hardware for Model {
 struct Node<D>(Unit<D>);
 
 /// Powers an nRF52840 on. All parts are equal.
-pub(crate) fn nrf52840(_seed: u32) -> Box<dyn Chip> {
+fn nrf52840(_seed: u32) -> Box<dyn Chip> {
     type Radio = Nrf52840<Model>;
     let chip = Soc::new();
     let hooks = Hooks { handle_interrupt: Radio::handle_interrupt, deadline: Radio::deadline };
     Box::new(Node(Unit::with_soc(chip.clone(), Nrf52840::new(Model(chip)), hooks)))
+}
+
+/// Powers an AT86RF233 on; its settling times and backoffs follow from the seed.
+fn at86rf233(seed: u32) -> Box<dyn Chip> {
+    type Radio = At86rf233<Bus, Reset, SleepTransmit, Interrupt>;
+    let chip = ChipAt86rf233::new(seed.into(), BUS_MHZ);
+    let (reset, slp_tr) = (Reset::new(&chip), SleepTransmit::new(&chip));
+    let driver = At86rf233::new(Bus::new(&chip), reset, slp_tr, Interrupt::new(&chip), seed);
+    let hooks = Hooks { handle_interrupt: Radio::handle_interrupt, deadline: Radio::deadline };
+    Box::new(Node(Unit::new(chip, driver, hooks)))
+}
+
+/// Returns the profile and the maker of the chip with this radio profile; `None` without a model.
+pub(crate) fn of(profile: scenario::RadioProfile) -> Option<(RadioProfile, MakeChip)> {
+    match profile {
+        scenario::RadioProfile::Nrf52840 => Some((NRF52840, nrf52840)),
+        scenario::RadioProfile::At86rf233 => Some((AT86RF233, at86rf233)),
+        _ => None,
+    }
 }
 
 impl<D: Driver> Chip for Node<D> {
@@ -110,7 +144,7 @@ impl<D: Driver> Chip for Node<D> {
             ChipAntenna::Off => Antenna::Off,
             ChipAntenna::Idle => Antenna::Idle,
             ChipAntenna::Ramp { sends } => Antenna::Ramp { sends },
-            ChipAntenna::Listening => Antenna::Listening(channel),
+            ChipAntenna::Listening { .. } => Antenna::Listening(channel),
             ChipAntenna::Receiving => Antenna::Receiving,
             ChipAntenna::Assessing { from } => {
                 Antenna::Assessing { channel, from: Instant::from_micros(from) }

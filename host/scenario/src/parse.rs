@@ -124,9 +124,10 @@ fn chips(t: &mut Reader<'_>, radio: &mut Radio, nodes: &[NodePlace]) -> Result<(
     if radio.chips.is_empty() {
         return Ok(());
     }
-    if radio.profile != RadioProfile::Nrf52840 {
-        let message = "only the chip of profile = \"nrf52840\" can be a node".to_owned();
-        return Err(t.error_at("chips", message));
+    if !matches!(radio.profile, RadioProfile::Nrf52840 | RadioProfile::At86rf233) {
+        let message = "there is no model of this radio's chip; profile = \"nrf52840\" and \
+                       \"at86rf233\" have one";
+        return Err(t.error_at("chips", message.to_owned()));
     }
     let outside = |node: &&NodeId| nodes[**node as usize].role == Role::Outside;
     if let Some(node) = radio.chips.iter().find(outside) {

@@ -521,8 +521,8 @@ fn chips_are_nodes_of_a_radio_whose_chip_is_modelled() {
     let text = with("profile = \"nrf52840\"\nchips = [3, 1, 3]");
     let scenario = Scenario::from_toml("chips", &text).expect("valid");
     assert_eq!(scenario.radio.chips, [1, 3]);
-    let message = refused(&with("chips = [1]"));
-    assert!(message.contains("radio.chips: only the chip of profile = \"nrf52840\""), "{message}");
+    let message = refused(&with("profile = \"cc2420\"\nchips = [1]"));
+    assert!(message.contains("radio.chips: there is no model of this radio's chip"), "{message}");
     let message = refused(&with("profile = \"nrf52840\"\nchips = [4]"));
     assert!(message.contains("radio.chips: 4 is out of range"), "{message}");
     let message = refused(&format!("{text}[wake]\n"));

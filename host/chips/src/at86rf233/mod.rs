@@ -16,7 +16,7 @@ pub use pins::{Interrupt, Reset, SleepTransmit};
 pub use spi::{Bus, Failed};
 
 use crate::air::{Air, Sent, Signal};
-use crate::model::Model;
+use crate::model::{Aerial, Antenna, Model};
 use kinglet_drivers::Fault;
 use kinglet_random::Random;
 use registers::{
@@ -460,9 +460,13 @@ impl Model for Chip {
     }
 
     fn advance_to_interrupt(&mut self, until: u64) -> Option<u64> {
-        while self.edge.is_none() && self.now < until {
-            let next = self.next_event().map_or(until, |at| at.clamp(self.now, until));
-            self.advance(next);
+        while self.edge.is_none() {
+            // What is due by now follows an access to the bus.
+            let next = self.next_event().filter(|at| *at <= until.max(self.now));
+            if next.is_none() && self.now >= until {
+                break;
+            }
+            self.advance(next.unwrap_or(until).max(self.now));
         }
         self.edge.take()
     }
@@ -484,5 +488,31 @@ impl Model for Chip {
 
     fn misuse(&mut self) -> Option<&'static str> {
         self.misuse.take()
+    }
+}
+
+impl Aerial for Chip {
+    fn next_change(&self) -> Option<u64> {
+        self.next_event()
+    }
+
+    fn antenna(&self) -> (Antenna, u8) {
+        let antenna = match (&self.activity, self.state) {
+            (Activity::Air { sent, .. } | Activity::AckAir { sent, .. }, _) => Antenna::sends(sent),
+            (Activity::Assess { from }, _) => Antenna::Assessing { from: *from },
+            (Activity::Receive { .. }, _) => Antenna::Receiving,
+            (Activity::AckWait { from, .. }, _) => Antenna::Listening { from: *from },
+            (Activity::Turnaround { .. } | Activity::AckTurnaround { .. }, _) => {
+                Antenna::Ramp { sends: true }
+            }
+            (Activity::None, State::Sleep) if self.transition.is_none() => Antenna::Off,
+            (Activity::None, State::TrxOff) if self.transition.is_none() => Antenna::Idle,
+            (Activity::None, State::Sleep | State::PowerOn) => Antenna::Idle,
+            (Activity::None, _) if self.is_listening() => {
+                Antenna::Listening { from: self.listens_from }
+            }
+            _ => Antenna::Ramp { sends: false },
+        };
+        (antenna, self.channel())
     }
 }

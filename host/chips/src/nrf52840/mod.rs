@@ -360,7 +360,7 @@ impl Aerial for Soc {
         let antenna = match (&self.activity, self.state) {
             (Activity::Air { sent, .. }, _) => Antenna::sends(sent),
             (Activity::Assess { from }, _) => Antenna::Assessing { from: *from },
-            (Activity::Search { .. }, _) => Antenna::Listening,
+            (Activity::Search { from }, _) => Antenna::Listening { from: *from },
             (Activity::Receive { .. }, _) => Antenna::Receiving,
             (_, State::Disabled) if self.is_asleep() => Antenna::Off,
             (_, State::Disabled) => Antenna::Idle,

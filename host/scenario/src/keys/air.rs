@@ -54,7 +54,7 @@ pub(crate) const RADIO: &[Key<Radio>] = &[
         "nodes whose radio is a register-level model of the chip in which its driver runs, \
          instead of the simulator's radio",
     )
-    .allowed("a list of nodes; the profile is `\"nrf52840\"`")
+    .allowed("a list of nodes, with the profiles `\"at86rf233\"` and `\"nrf52840\"`")
     .default("none"),
     Key::<Radio>::new(
         "host_cost_us_per_frame",

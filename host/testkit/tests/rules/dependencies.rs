@@ -43,7 +43,7 @@ const TESTKIT: &str = "kinglet-testkit";
 const KIT: &str = "kinglet-drivers";
 const CHIPS: &str = "kinglet-chips";
 /// The drivers of modelled chips.
-const DRIVERS: [&str; 1] = ["kinglet-nrf52840"];
+const DRIVERS: [&str; 2] = ["kinglet-at86rf233", "kinglet-nrf52840"];
 
 /// Returns the crates of this workspace that `name` may depend on; `None` for an unknown crate.
 fn allowed(name: &str) -> Option<Vec<&'static str>> {
