@@ -20,6 +20,8 @@ pub(super) struct Watch<'a> {
     board: Arc<Mutex<Board>>,
     /// Control messages that all nodes had sent, at each look.
     control: Vec<(Instant, f64)>,
+    /// Control messages a second of all nodes before the restart.
+    usual: f64,
 }
 
 impl<'a> Watch<'a> {
@@ -28,7 +30,7 @@ impl<'a> Watch<'a> {
         let scenario = scenario(cell);
         let (world, _) = build::network(&scenario, seed);
         let board = Arc::new(Mutex::new(Board::new(world.nodes())));
-        let mut watch = Watch { cell, scenario, world, board, control: Vec::new() };
+        let mut watch = Watch { cell, scenario, world, board, control: Vec::new(), usual: 0.0 };
         (0..watch.world.nodes()).for_each(|node| watch.add_chatter(node));
         watch.speak(true);
         watch
@@ -61,6 +63,8 @@ impl<'a> Watch<'a> {
     /// Switches the node of the cell off until `back`. Then it starts with its changed setting.
     pub(super) fn restart(&mut self, back: Instant, seed: u64) {
         let node = self.cell.node();
+        // Its counters, which are in this, are lost with it.
+        self.usual = self.control_between(RESTART - USUAL, RESTART) / secs(USUAL);
         self.world.schedule_fault(self.world.now(), Fault::Partition(vec![node as usize]));
         self.advance(back);
         self.world.schedule_fault(self.world.now(), Fault::Partition(Vec::new()));
@@ -101,10 +105,8 @@ impl<'a> Watch<'a> {
     /// Returns the cost of the restart: the node was back at `back`, and all pairs have
     /// communicated since `well`.
     pub(super) fn verdict(&self, back: Instant, well: Option<Instant>) -> Verdict {
-        let secs = |span: Duration| span.as_micros() as f64 / 1e6;
         let end = well.unwrap_or(self.world.now());
-        let usual = self.control_between(RESTART - USUAL, RESTART) / secs(USUAL);
-        let count = self.control_between(back, end) - usual * secs(end - back);
+        let count = self.control_between(back, end) - self.usual * secs(end - back);
         let control = count.max(0.0) / self.world.nodes() as f64;
         let seconds = well.map(|well| secs(well - back));
         let limit = back + Duration::from_millis((self.cell.limit_s() * 1e3) as u64);
@@ -117,6 +119,26 @@ impl<'a> Watch<'a> {
             lost: sent.saturating_sub(heard),
             sent,
             late: board.late(self.cell.window(), limit),
+        }
+    }
+}
+
+fn secs(span: Duration) -> f64 {
+    span.as_micros() as f64 / 1e6
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The messages of a node that is back at once must not be missing in the count before.
+    #[test]
+    fn the_usual_rate_has_the_messages_of_the_node_that_restarts() {
+        for cell in Cell::pairwise().iter().filter(|cell| cell.off == Duration::ZERO) {
+            let mut watch = Watch::new(cell, 1);
+            watch.advance(RESTART);
+            watch.restart(RESTART, 2);
+            assert!((0.0..1.0).contains(&watch.usual), "{cell:?}: {} a second", watch.usual);
         }
     }
 }
