@@ -7,7 +7,7 @@ use crate::registers::{CCA_MODE, IRQ_STATUS, PHY_CC_CCA, RSSI_BASE_DBM, TRX_END,
 use embedded_hal::digital::{InputPin, OutputPin};
 use embedded_hal::spi::SpiDevice;
 use kinglet_radio::{
-    ACK_PSDU, Channel, Event, FCS_LEN, MAX_PSDU, OCTET, SIFS, TURNAROUND, air_time,
+    ACK_PSDU, Channel, Event, FCS_LEN, MAX_PSDU, OCTET, SIFS, SYMBOL, TURNAROUND, air_time,
 };
 use kinglet_time::{Duration, Instant};
 
@@ -85,7 +85,7 @@ impl<S: SpiDevice, R: OutputPin, T: OutputPin, I: InputPin> At86rf233<S, R, T, I
         let listens_on: Option<Channel> = self.listens_on(now);
         if self.job.is_some() || self.is_stale || listens_on != self.tuned {
             self.bus.command(command::PLL_ON)?;
-            self.phase = Phase::Stopping { give_up: now + STOP_LIMIT };
+            self.phase = Phase::Stopping { give_up: now + STOP_LIMIT, receives: false };
             return Ok(Step::Again);
         }
         match (self.rest(now), self.phase) {
@@ -103,33 +103,47 @@ impl<S: SpiDevice, R: OutputPin, T: OutputPin, I: InputPin> At86rf233<S, R, T, I
         Ok(Step::Again)
     }
 
-    pub(super) fn stop(&mut self, now: Instant, give_up: Instant) -> Result<Step, Fault> {
+    pub(super) fn stop(
+        &mut self,
+        now: Instant,
+        give_up: Instant,
+        receives: bool,
+    ) -> Result<Step, Fault> {
         match self.bus.state()? {
             state::PLL_ON => {
-                self.phase = Phase::Stopped { until: None };
+                self.phase = Phase::Stopped { until: None, receives };
                 Ok(Step::NextCall)
             }
             // The command waits in the chip.
-            state::BUSY_RX_AACK | state::IN_TRANSITION if now < give_up => {
+            state::BUSY_RX_AACK if now < give_up => {
+                self.phase = Phase::Stopping { give_up, receives: true };
                 Ok(Step::Wait(now + POLL))
             }
+            state::IN_TRANSITION if now < give_up => Ok(Step::Wait(now + POLL)),
             _ => Err(Fault),
         }
     }
 
     /// Takes the last frame out of the buffer before anything else is done with that.
+    ///
+    /// A frame that has ended without an interrupt was another node's. A transmission that has
+    /// waited for its end would assess the channel in the turnaround before its acknowledgement,
+    /// find it idle, and collide with the acknowledgement. So it waits until that has begun.
     pub(super) fn unload_last(
         &mut self,
         now: Instant,
         until: Option<Instant>,
+        receives: bool,
     ) -> Result<Step, Fault> {
         let until = until.unwrap_or(now + IRQ_TIME);
         if now < until {
-            self.phase = Phase::Stopped { until: Some(until) };
+            self.phase = Phase::Stopped { until: Some(until), receives };
             return Ok(Step::Wait(until));
         }
         if let Some(end) = self.trx_end(now)? {
             self.unload(end)?;
+        } else if receives {
+            self.spaced_until = self.spaced_until.max(until + TURNAROUND + SYMBOL);
         }
         self.phase = Phase::Ready;
         Ok(Step::Again)

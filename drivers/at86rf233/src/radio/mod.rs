@@ -53,10 +53,10 @@ enum Phase {
     /// A frame has been received, and the edge of its interrupt is expected.
     Received,
     /// PLL_ON is expected at the end of a reception.
-    Stopping { give_up: Instant },
+    Stopping { give_up: Instant, receives: bool },
     /// In PLL_ON; the interrupt of the last reception is expected until then, `None` before the
     /// first call in this state.
-    Stopped { until: Option<Instant> },
+    Stopped { until: Option<Instant>, receives: bool },
     /// The frame is loaded, TX_ARET_ON expected.
     Loaded { give_up: Instant },
     /// The transmission has been started; the state says that it is over, or not yet.
@@ -255,8 +255,8 @@ impl<S: SpiDevice, R: OutputPin, T: OutputPin, I: InputPin> At86rf233<S, R, T, I
             Phase::Tuning { until } => Ok(self.tune(now, until)),
             Phase::Listening { check_at } => self.listen(now, check_at),
             Phase::Received => self.unload_received(now),
-            Phase::Stopping { give_up } => self.stop(now, give_up),
-            Phase::Stopped { until } => self.unload_last(now, until),
+            Phase::Stopping { give_up, receives } => self.stop(now, give_up, receives),
+            Phase::Stopped { until, receives } => self.unload_last(now, until, receives),
             Phase::Loaded { give_up } => self.begin(now, give_up),
             Phase::Sending { began, check_at, is_over } => self.send(now, began, check_at, is_over),
         }

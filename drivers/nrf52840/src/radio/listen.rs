@@ -1,7 +1,7 @@
 //! Reception, filter and acknowledgement.
 
 use super::{CHECK, CHECK_IDLE, Mode, Nrf52840, Phase, Received, disable};
-use crate::frame::{DESTINATION_END, HEAD, Head};
+use crate::frame::{Accepted, DESTINATION_END, HEAD, Head};
 use crate::hardware::{Buffer, Hardware};
 use crate::registers::{
     ADDRESS, CC_ADDRESS, CC_END, CC_START, CHENCLR, CHENSET, CRCOK, DISABLED, END, PACKETPTR,
@@ -88,33 +88,31 @@ impl<H: Hardware> Nrf52840<H> {
     /// would assess the channel in the turnaround before its acknowledgement, find it idle, and
     /// collide with the acknowledgement.
     fn receive(&mut self, now: Instant, into: Buffer, leaves: bool) -> bool {
-        if !leaves {
-            return self.wait(now + CHECK);
-        }
-        let sfd = self.captured(now, CC_ADDRESS);
-        // The PHR precedes the PSDU, and an octet takes 32 us.
-        let len = ((now - sfd).as_micros() as usize >> 5).saturating_sub(1);
-        let mut head = [0; DESTINATION_END];
-        let octets = head.get_mut(..len.min(DESTINATION_END)).unwrap_or_default();
-        self.hardware.unload(into, 0, octets);
-        match Head::new(octets).is_rejected(&self.filter) {
-            Some(true) => {
-                disable(&mut self.hardware);
-                self.wait(now + CHECK)
+        if leaves {
+            let known = self.captured(now, CC_ADDRESS) + DESTINATION_TIME;
+            if now < known {
+                return self.wait(known);
             }
-            None => self.wait(sfd + DESTINATION_TIME),
-            Some(false) => self.wait(now + CHECK),
+            if self.accept(into, DESTINATION_END).is_none() {
+                disable(&mut self.hardware);
+            }
         }
+        self.wait(now + CHECK)
+    }
+
+    /// Applies the filter to the first octets of a frame in a buffer, which has at least `len`.
+    fn accept(&mut self, from: Buffer, len: usize) -> Option<Accepted> {
+        let mut head = [0; HEAD];
+        let octets = head.get_mut(..len.min(HEAD)).unwrap_or_default();
+        self.hardware.unload(from, 0, octets);
+        Head::new(octets).accept(&self.filter)
     }
 
     /// Handles a frame with a correct FCS in a buffer.
     fn handle_frame(&mut self, now: Instant, from: Buffer) {
         let psdu_len = self.hardware.psdu_len(from);
         let len = psdu_len.saturating_sub(FCS_LEN as u8);
-        let mut head = [0; HEAD];
-        let octets = head.get_mut(..usize::from(len).min(HEAD)).unwrap_or_default();
-        self.hardware.unload(from, 0, octets);
-        let Some(accepted) = Head::new(octets).accept(&self.filter) else { return };
+        let Some(accepted) = self.accept(from, len.into()) else { return };
         let end = self.captured(now, CC_END) - END_LATENCY;
         let acked = accepted.ack.is_some_and(|sequence| {
             let pending = accepted.request.is_some_and(|short| self.is_pending(short));
@@ -171,5 +169,3 @@ impl<H: Hardware> Nrf52840<H> {
         true
     }
 }
-
-const _: () = assert!(OCTET.as_micros() == 1 << 5);

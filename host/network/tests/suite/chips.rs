@@ -140,19 +140,26 @@ fn stream(hops: u32) -> String {
     )
 }
 
-fn assert_same_goodput(radios: &RunResult, chips: &RunResult) {
+fn assert_same_goodput(radios: &RunResult, chips: &RunResult, share: f64) {
     let goodput = |of: &RunResult| of.flows[0].goodput_kbps.expect("octets have arrived");
     let change = goodput(chips) / goodput(radios) - 1.0;
-    assert!(change.abs() < 0.03, "goodput differs by {change:+.4}");
+    assert!(change.abs() < share, "goodput differs by {change:+.4}");
 }
 
 #[test]
 fn tcp_between_chips_is_as_fast_as_between_radios() {
-    for (hops, nodes) in [(1, "[0, 1]"), (2, "[0, 1, 2]"), (3, "[0, 1, 2, 3]"), (3, "[1, 3]")] {
+    // Over several hops, microseconds decide which frames of hidden nodes collide.
+    let runs = [
+        (1, "[0, 1]", 0.02),
+        (2, "[0, 1, 2]", 0.06),
+        (3, "[0, 1, 2, 3]", 0.06),
+        (3, "[1, 3]", 0.06),
+    ];
+    for (hops, nodes, share) in runs {
         let rest = stream(hops);
         let (_, of_radios) = run_with("[]", &rest);
         let (_, of_chips) = run_with(nodes, &rest);
-        assert_same_goodput(&of_radios, &of_chips);
+        assert_same_goodput(&of_radios, &of_chips, share);
         assert_same_energy(&of_radios, &of_chips, 0.02);
     }
 }
@@ -165,10 +172,13 @@ fn datagrams_and_streams_of_an_at86rf233_are_those_of_its_radio() {
         assert!(compare(&radios, &chips) <= PER_FRAME_US);
         assert_same_energy(&of_radios, &of_chips, 0.02);
     }
-    let (_, of_radios) = run_of("at86rf233", "[]", &stream(1));
-    let (_, of_chips) = run_of("at86rf233", "[0, 1]", &stream(1));
-    assert_same_goodput(&of_radios, &of_chips);
-    assert_same_energy(&of_radios, &of_chips, 0.02);
+    // The chip receives frames for other nodes to their ends, and loads its frame after that.
+    for (hops, nodes, share) in [(1, "[0, 1]", 0.03), (3, "[0, 1, 2, 3]", 0.10)] {
+        let (_, of_radios) = run_of("at86rf233", "[]", &stream(hops));
+        let (_, of_chips) = run_of("at86rf233", nodes, &stream(hops));
+        assert_same_goodput(&of_radios, &of_chips, share);
+        assert_same_energy(&of_radios, &of_chips, 0.02);
+    }
 }
 
 /// The radio has the typical settling times of the data sheet; those of the chip are drawn between
