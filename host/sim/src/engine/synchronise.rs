@@ -57,7 +57,6 @@ impl Core {
         let radio = &mut self.radios[node];
         if old.is_found(self.now) {
             let rejected = radio.profile.searches_after_filter
-                && radio.socket.is_none()
                 && radio.phase == Phase::Listen
                 && (radio.auto_ack && !old.mine)
                 && new.begin >= old.begin + FILTERED_US;

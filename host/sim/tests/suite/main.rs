@@ -3,6 +3,7 @@
 mod abilities;
 mod capture_file;
 mod carrier_sense;
+mod chips;
 mod common;
 mod deadlines;
 mod fifo;
