@@ -23,6 +23,7 @@ pub mod row;
 pub mod seeds;
 pub mod stats;
 pub mod sweep;
+mod threads;
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

@@ -7,6 +7,7 @@ use super::objective::{Objective, buffers_of, measured};
 use super::outcome::{Candidate, Outcome};
 use super::settings::{self, Offered, offered, with};
 use crate::sweep::{Base, JournalError, keys_of};
+use crate::threads;
 use kinglet_network::run::{self, Options, RunError};
 use kinglet_network::table::Record;
 use kinglet_scenario::{Scenario, ScenarioError};
@@ -24,7 +25,6 @@ pub(super) struct Trials<'a> {
     settings: Vec<Offered>,
     scenarios: BTreeMap<Candidate, Option<Scenario>>,
     outcomes: BTreeMap<(Candidate, u64), Outcome>,
-    pool: Option<rayon::ThreadPool>,
 }
 
 impl<'a> Trials<'a> {
@@ -39,9 +39,8 @@ impl<'a> Trials<'a> {
             let why = "none of the varied settings has an effect in this scenario";
             return Err(AdviseError::Pointless(why.to_owned()));
         }
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(config.jobs).build().ok();
         let (scenarios, outcomes) = (BTreeMap::new(), BTreeMap::new());
-        Ok(Trials { base, config, plain, settings, scenarios, outcomes, pool })
+        Ok(Trials { base, config, plain, settings, scenarios, outcomes })
     }
 
     pub(super) const fn base(&self) -> &Scenario {
@@ -153,10 +152,7 @@ impl<'a> Trials<'a> {
             let runs = runs.into_par_iter().with_max_len(1);
             runs.map(one).collect::<Result<Vec<_>, Stopped>>()
         };
-        let new = match &self.pool {
-            Some(pool) => pool.install(all),
-            None => all(),
-        };
+        let new = threads::on(self.config.jobs, all);
         if let Some(mut kept) = self.kept() {
             kept.sync().map_err(lost)?;
         }

@@ -5,6 +5,7 @@ use crate::experiment::{Effort, Experiment, ExperimentResult, Point, Rows};
 use crate::metric::Metric;
 use crate::row::Row;
 use crate::stats::Estimate;
+use crate::threads;
 use kinglet_network::run::{self, Options, RunError, RunResult};
 use rayon::prelude::*;
 use std::fmt;
@@ -164,10 +165,7 @@ fn simulate(
     };
     // Jobs are distributed one at a time because some take a hundred times as long as others.
     let all = || jobs.par_iter().with_max_len(1).map(one).collect::<Vec<_>>();
-    let results = match rayon::ThreadPoolBuilder::new().num_threads(config.jobs).build() {
-        Ok(pool) => pool.install(all),
-        Err(_) => all(),
-    };
+    let results = threads::on(config.jobs, all);
     results.into_iter().collect()
 }
 

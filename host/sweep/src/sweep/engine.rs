@@ -3,6 +3,7 @@
 use super::journal::{Journal, JournalError};
 use super::plan::{Plan, Run};
 use super::record::{Finished, simulate};
+use crate::threads;
 use kinglet_network::run::RunError;
 use kinglet_network::table::Record;
 use kinglet_scenario::ScenarioError;
@@ -88,11 +89,7 @@ pub fn run(
         (config.progress)(done.fetch_add(1, Ordering::Relaxed) + 1, pending.len());
     };
     // One at a time: some runs take a hundred times as long as others.
-    let all = || pending.par_iter().with_max_len(1).for_each(one);
-    match rayon::ThreadPoolBuilder::new().num_threads(config.jobs).build() {
-        Ok(pool) => pool.install(all),
-        Err(_) => all(),
-    }
+    threads::on(config.jobs, || pending.par_iter().with_max_len(1).for_each(one));
     let kept = kept.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
     match (kept.failure, kept.journal) {
         (Some(error), _) => Err(error),

@@ -267,4 +267,20 @@ mod tests {
         assert_eq!(points.last(), Some(&(3.0, 100.0, None)));
         assert!(distribution(&[]).is_empty());
     }
+
+    #[test]
+    fn throughput_is_that_of_ten_seconds() {
+        let sample = |second: u64| Sample {
+            at_s: second as f64,
+            bytes: vec![if second <= 10 { 0 } else { 500 * (second - 10) }],
+            on_s: Vec::new(),
+            power: Vec::new(),
+            waiting: Vec::new(),
+            rtt_ms: None,
+            retransmitted: 0,
+        };
+        let run = RunResult { samples: (0..=25).map(sample).collect(), ..RunResult::default() };
+        assert_eq!(course(&run), [(10.0, 0.0, None), (20.0, 500.0, None)]);
+        assert!(course(&RunResult::default()).is_empty());
+    }
 }
