@@ -182,8 +182,8 @@ pub struct ConnectionConfig {
     /// bound. Only in a plan with [`Features::WINDOW_LIMIT`](crate::Features::WINDOW_LIMIT).
     pub window_limit: u8,
     /// True if that bound depends on the distance of the peer, which
-    /// [`crate::Endpoint::note_distance`] reports: three segments to a neighbour, and two over
-    /// several hops of one channel, where a third one collides with its own acknowledgments.
+    /// [`crate::Endpoint::note_distance`] reports: three segments over up to two hops, and two over
+    /// more hops of one channel, where a third one collides with its own acknowledgments.
     /// `window_limit` applies until a distance is reported. Only in the same plans. Default false.
     pub window_by_hops: bool,
     /// True if acknowledgments reveal losses. Otherwise only the timer detects losses, and no

@@ -319,7 +319,7 @@ pub(super) const TCP: &[Key<Tcp>] = &[
     Key::<Tcp>::new(
         "window_by_hops",
         flag!(connection.window_by_hops),
-        "the window limit is 3 to a neighbour and 2 over several hops",
+        "the window limit is 3 over up to two hops and 2 over more",
     ),
     Key::<Tcp>::new(
         "recovery",

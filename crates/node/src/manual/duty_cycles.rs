@@ -44,34 +44,34 @@
 //! | | ms | response | page | radio | power | up | mJ/kB | down | mJ/kB |
 //! |---|--:|--:|--:|--:|--:|--:|--:|--:|--:|
 //! | always on | – | 21.3 | 48.3 | 100.0 | 19.6 | 102 | 1.56 | 102 | 1.57 |
-//! | data requests | 125 | 84.7 | 123 | 1.34 | 0.27 | 97.0 | 1.15 | 97.4 | 1.58 |
-//! | data requests | 500 | 275 | 321 | 0.35 | 0.071 | 96.2 | 1.15 | 95.4 | 1.59 |
-//! | data requests | 2000 | 1015 | 1070 | 0.10 | 0.021 | 95.3 | 1.15 | 95.5 | 1.58 |
-//! | CSL | 125 | 85.1 | 123 | 0.33 | 0.065 | 96.4 | 1.16 | 90.9 | 1.68 |
+//! | data requests | 125 | 84.7 | 123 | 1.34 | 0.27 | 97.0 | 1.15 | 97.4 | 1.59 |
+//! | data requests | 500 | 275 | 322 | 0.35 | 0.071 | 96.1 | 1.15 | 96.1 | 1.59 |
+//! | data requests | 2000 | 1015 | 1070 | 0.10 | 0.021 | 95.3 | 1.15 | 95.4 | 1.58 |
+//! | CSL | 125 | 85.1 | 123 | 0.33 | 0.065 | 96.3 | 1.16 | 90.6 | 1.68 |
 //! | CSL | 500 | 274 | 310 | 0.099 | 0.020 | 95.8 | 1.15 | 42.1 | 1.58 |
-//! | CSL | 2000 | 1014 | 1048 | 0.043 | 0.009 | 94.2 | 1.15 | 93.2 | 1.59 |
-//! | bursts | 31.25 | 54.5 | 122 | 1.10 | 0.22 | 77.9 | 1.49 | 107.5 | 1.16 |
-//! | bursts | 125 | 102 | 234 | 0.29 | 0.059 | 117.0 | 1.09 | 116.9 | 1.15 |
-//! | bursts | 500 | 284 | 793 | 0.093 | 0.019 | 29.2 | 1.37 | 29.2 | 1.15 |
-//! | no bursts | 125 | 102 | 237 | 0.29 | 0.059 | 46.8 | 1.37 | 5.84 | 1.88 |
-//! | no bursts | 500 | 284 | 808 | 0.093 | 0.019 | 14.6 | 1.33 | 1.04 | 2.59 |
+//! | CSL | 2000 | 1014 | 1048 | 0.043 | 0.009 | 94.1 | 1.15 | 93.2 | 1.59 |
+//! | bursts | 31.25 | 54.5 | 122 | 1.10 | 0.22 | 74.1 | 1.33 | 100.3 | 1.15 |
+//! | bursts | 125 | 102 | 234 | 0.29 | 0.059 | 95.7 | 1.10 | 95.7 | 1.15 |
+//! | bursts | 500 | 284 | 793 | 0.093 | 0.019 | 24.0 | 1.19 | 23.9 | 1.15 |
+//! | no bursts | 125 | 102 | 237 | 0.29 | 0.059 | 45.9 | 1.34 | 4.78 | 1.90 |
+//! | no bursts | 500 | 284 | 811 | 0.093 | 0.019 | 12.0 | 1.33 | 1.19 | 1.91 |
 //!
 //! Four hops; radio, power and energy are those of a relay, the mean of the three:
 //!
 //! | | ms | response | page | radio | power | up | mJ/kB | down | mJ/kB |
 //! |---|--:|--:|--:|--:|--:|--:|--:|--:|--:|
-//! | always on | – | 61.4 | 122 | 100.0 | 19.6 | 25.3 | 6.26 | 25.2 | 6.28 |
-//! | data requests | 125 | 126 | 217 | 100.0 | 19.6 | 24.8 | 6.38 | 22.7 | 6.96 |
-//! | data requests | 500 | 310 | 412 | 100.0 | 19.6 | 24.8 | 6.38 | 23.5 | 6.74 |
-//! | data requests | 2000 | 1105 | 1182 | 100.0 | 19.6 | 24.6 | 6.44 | 23.4 | 6.77 |
-//! | CSL | 125 | 127 | 220 | 100.0 | 19.6 | 24.8 | 6.38 | 23.0 | 6.88 |
-//! | CSL | 500 | 314 | 419 | 100.0 | 19.6 | 24.9 | 6.35 | 23.0 | 6.87 |
-//! | CSL | 2000 | 1101 | 1201 | 100.0 | 19.6 | 24.3 | 6.51 | 22.9 | 6.92 |
-//! | bursts | 31.25 | 264 | 527 | 1.19 | 0.24 | 18.2 | 3.70 | 17.9 | 3.85 |
-//! | bursts | 125 | 567 | 1154 | 0.38 | 0.075 | 13.8 | 3.89 | 14.3 | 3.45 |
-//! | bursts | 500 | 1870 | 3935 | 0.18 | 0.035 | 3.66 | 4.23 | 6.26 | 4.00 |
-//! | no bursts | 125 | 730 | 1535 | 0.37 | 0.074 | 3.33 | 7.07 | 3.21 | 7.33 |
-//! | no bursts | 500 | 2454 | 5196 | 0.17 | 0.035 | 0.39 | 13.7 | 0.72 | 13.1 |
+//! | always on | – | 61.5 | 122 | 100.0 | 19.6 | 27.8 | 5.69 | 27.8 | 5.69 |
+//! | data requests | 125 | 127 | 221 | 100.0 | 19.6 | 27.8 | 5.69 | 24.6 | 6.44 |
+//! | data requests | 500 | 311 | 414 | 100.0 | 19.6 | 27.9 | 5.68 | 24.9 | 6.36 |
+//! | data requests | 2000 | 1105 | 1183 | 100.0 | 19.6 | 27.7 | 5.72 | 25.0 | 6.34 |
+//! | CSL | 125 | 127 | 222 | 100.0 | 19.6 | 27.8 | 5.69 | 25.3 | 6.25 |
+//! | CSL | 500 | 314 | 420 | 100.0 | 19.6 | 27.9 | 5.68 | 25.1 | 6.30 |
+//! | CSL | 2000 | 1101 | 1207 | 100.0 | 19.6 | 27.5 | 5.77 | 24.7 | 6.42 |
+//! | bursts | 31.25 | 264 | 527 | 1.19 | 0.24 | 21.0 | 3.09 | 22.2 | 2.92 |
+//! | bursts | 125 | 567 | 1154 | 0.38 | 0.075 | 19.4 | 2.75 | 16.7 | 2.73 |
+//! | bursts | 500 | 1871 | 3928 | 0.18 | 0.035 | 9.68 | 2.69 | 5.62 | 2.75 |
+//! | no bursts | 125 | 730 | 1524 | 0.37 | 0.075 | 2.95 | 6.63 | 2.78 | 6.48 |
+//! | no bursts | 500 | 2466 | 5163 | 0.18 | 0.035 | 0.64 | 8.5 | 0.67 | 9.5 |
 //!
 //! # Advice
 //!
@@ -82,21 +82,21 @@
 //!   of the interval on average.
 //! * **A leaf that must be reached within seconds: CSL**, combined with prediction. A sample takes
 //!   0.4 ms of radio time and a data request 1.6, so for the same radio time a leaf is reached four
-//!   times as fast. A long download may lock to the samples, with a TCP window at each: at 500 ms
-//!   it reaches 29 kb/s in most runs and 89 in others. With data requests alone it does not.
+//!   times as fast. A long download may wait for samples: at 500 ms it reaches 42 kb/s instead of
+//!   96. With data requests alone it does not wait.
 //! * **Relays without mains: ContikiMAC with bursts.** Nothing else lets them sleep. At eight
 //!   wake-ups a second a relay takes 0.075 mW instead of 19.6. A request and its response wait for
 //!   half of an interval at the first hop, and for a whole one at each further hop.
 //! * **Bursts always.** Without them a reading costs the same, and anything longer waits for a
-//!   wake-up with each frame: over four hops and at eight wake-ups a second, goodput is a quarter
-//!   and energy is twice as high.
+//!   wake-up with each frame: over four hops and at eight wake-ups a second, goodput is a sixth
+//!   and energy more than twice as high.
 //! * **Wake-up rate.** Eight times a second is a good beginning. Twice a second halves a relay's
 //!   power, and responses take more than three times as long. Over one hop TCP carries a window at
 //!   each wake-up, so larger buffers carry more.
 //! * **TCP's first timeout** should be longer than a round trip: otherwise packets in flight are
 //!   retransmitted, and delay themselves.
 //!   [`ConnectionConfig::rto_initial`](crate::tcp::ConnectionConfig::rto_initial) is 3 s here.
-//!   Linux has 1 s: with that, a page over four hops that wake twice a second takes 8.5 s instead
+//!   Linux has 1 s: with that, a page over four hops that wake twice a second takes 7.6 s instead
 //!   of 3.9. At eight times a second it makes no difference.
 //!
 //! # The calls

@@ -27,10 +27,11 @@ pub(crate) struct Params {
     pub(super) diffserv: u8,
 }
 
-/// Limits of the segments in flight to a neighbour, and over several hops: with more, the goodput
-/// is not higher, or even lower (`experiments/design-window`).
+/// Limits of the segments in flight over up to [`NEAR`] hops, and over more: with more segments, the
+/// goodput is not higher, or even lower (`experiments/design-window`).
 const NEAR_WINDOW: u8 = 3;
 const FAR_WINDOW: u8 = 2;
+const NEAR: u8 = 2;
 
 /// Microseconds.
 const SECOND: u32 = 1_000_000;
@@ -121,7 +122,7 @@ impl Params {
     /// Notes that the peer's segments take `hops` hops.
     pub(super) fn note_distance(&mut self, hops: u8) {
         if self.has(Params::BY_DISTANCE) {
-            let limit = if hops > 1 { FAR_WINDOW } else { NEAR_WINDOW };
+            let limit = if hops > NEAR { FAR_WINDOW } else { NEAR_WINDOW };
             self.windows = self.initial_window() | limit << 4;
         }
     }

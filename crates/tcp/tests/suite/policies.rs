@@ -223,6 +223,24 @@ fn the_window_is_no_wider_than_its_limit() {
     }
 }
 
+#[test]
+fn the_window_limit_follows_from_the_hops() {
+    for (hops, limit) in [(1, 3), (2, 3), (3, 2), (9, 2)] {
+        let config = ConnectionConfig {
+            window_by_hops: true,
+            window_limit: 7,
+            pacing: false,
+            initial_window: 8,
+            ..plain()
+        };
+        let (mut s, handle) = Alone::server(config, Options { mss: Some(100), ..Options::NONE });
+        s.window = 4000;
+        s.ep.note_distance(&s.peer, hops);
+        while s.ep.send(handle, &[1; 400]).unwrap() > 0 {}
+        assert_eq!(s.take_all().len(), limit, "{hops} hops");
+    }
+}
+
 /// Five duplicates have no effect. A timeout leaves a window of one segment, and everything in
 /// flight is sent again in it.
 fn waits_for_its_timer<S: Sizes>(config: ConnectionConfig) {
