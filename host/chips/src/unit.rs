@@ -202,3 +202,57 @@ impl<D: Driver> Unit<D> {
 
 // A frame is found at the end of its SFD: four octets of preamble and one.
 const _: () = assert!(SHR_US == 5 * OCTET.as_micros());
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Bus, Chip};
+    use embedded_hal::spi::{Operation, SpiDevice};
+    use kinglet_radio::Capabilities;
+
+    /// Reads a hundred octets in each call of `poll_event`, and reports a busy channel.
+    struct Slow {
+        bus: Bus,
+        submitted: Vec<Instant>,
+    }
+
+    impl Driver for Slow {
+        fn capabilities(&self) -> Capabilities {
+            Capabilities::NONE
+        }
+
+        fn set_filter(&mut self, _: Filter) {}
+
+        fn submit(&mut self, now: Instant, _: Command, _: &[u8]) -> Result<(), Busy> {
+            self.submitted.push(now);
+            Ok(())
+        }
+
+        fn poll_event(&mut self, _: Instant, _: &mut [u8; MAX_FRAME]) -> Option<Event> {
+            let mut octets = [0; 100];
+            let mut read = [Operation::Write(&[0x20]), Operation::Read(&mut octets)];
+            self.bus.transaction(&mut read).expect("the bus works");
+            Some(Event::ChannelBusy)
+        }
+    }
+
+    #[test]
+    fn events_and_commands_wait_for_the_end_of_a_call() {
+        let chip = Chip::new(1, 8);
+        let driver = Slow { bus: Bus::new(&chip), submitted: Vec::new() };
+        let hooks = Hooks { handle_interrupt: |_, _| (), deadline: |_| Some(Instant::ZERO) };
+        let mut unit = Unit::new(chip, driver, hooks);
+        let (begin, mut frame) = (Instant::from_micros(1_000), [0; MAX_FRAME]);
+        unit.advance(begin);
+        assert_eq!(unit.poll_event(begin, &mut frame), None);
+        let end = unit.next_at().expect("the end of the call");
+        assert!(end >= begin + OCTET * 3, "{end:?}");
+        unit.submit(begin, Command::Off, &[]).expect("it waits");
+        unit.advance(end - OCTET);
+        assert!(unit.driver.submitted.is_empty());
+        unit.advance(end);
+        assert_eq!(unit.driver.submitted, [end]);
+        assert_eq!(unit.next_at(), Some(end));
+        assert_eq!(unit.poll_event(end, &mut frame), Some(Event::ChannelBusy));
+    }
+}

@@ -9,9 +9,10 @@ use kinglet_sim::{NodeConfig, World};
 use kinglet_time::Instant;
 use std::cell::RefCell;
 
-/// Preamble and SFD, and an octet.
+/// Preamble and SFD, an octet, and the time after a frame in which the chip finds no other one.
 const SHR_US: u64 = 160;
 const OCTET_US: u64 = 32;
+const LATE_US: u64 = 20;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Note {
@@ -77,7 +78,7 @@ impl Chip for Ear {
         let begin = heard.begin.as_micros();
         note(Note::Heard(begin));
         let octets = 1 + heard.frame.len() as u64 + 2;
-        self.frame = Some((begin, begin + SHR_US + OCTET_US * octets));
+        self.frame = Some((begin, begin + SHR_US + OCTET_US * octets + LATE_US));
     }
 
     fn lose(&mut self, begin: Instant) {
@@ -92,11 +93,15 @@ impl Chip for Ear {
 }
 
 /// Node 0 sends a frame at 10 ms, node 2 one that is stronger at node 1 so much later; returns what
-/// the chip of node 1 has noted, and the fates there.
-fn contest(overlap: Overlap, later_us: u64) -> (Vec<Note>, [u64; 2]) {
+/// the chip of node 1 has noted, and how many of the frames had these fates there.
+fn contest<const N: usize>(
+    (overlap, frame_loss): (Overlap, f64),
+    later_us: u64,
+    fates: [Fate; N],
+) -> (Vec<Note>, [u64; N]) {
     NOTES.take();
     let connectivity = matrix(&[(0, 1, -80.0), (2, 1, -50.0)]);
-    let medium = MediumConfig { connectivity, overlap, ..disc() };
+    let medium = MediumConfig { connectivity, overlap, frame_loss, ..disc() };
     let send = |from: u16, at| {
         Script::silent().send(at, transmit(Access::Immediate, false), data(1, from, 1, 60))
     };
@@ -108,32 +113,37 @@ fn contest(overlap: Overlap, later_us: u64) -> (Vec<Note>, [u64; 2]) {
     ];
     let mut world = World::new(1, &medium, nodes);
     run(&mut world, 30_000);
-    let fates = &world.counters(1).fates;
-    let notes = NOTES.take();
-    (notes, [Fate::Delivered, Fate::Collision].map(|fate| fates.of(fate)))
+    (NOTES.take(), fates.map(|fate| world.counters(1).fates.of(fate)))
 }
 
 const CAPTURE: Overlap = Overlap::Capture { threshold_db: 3.0, relock: true };
+/// Time of a frame on the air.
+const FRAME_US: u64 = SHR_US + OCTET_US * 61;
 
 #[test]
 fn a_stronger_frame_takes_over_before_the_sfd_only() {
-    let (notes, fates) = contest(CAPTURE, 100);
+    let fates = [Fate::Delivered, Fate::Collision];
+    let (notes, counts) = contest((CAPTURE, 0.0), 100, fates);
     let [Note::Heard(first), Note::Lost(lost), Note::Heard(second), Note::Whole(whole)] = notes[..]
     else {
         panic!("{notes:?}");
     };
-    assert_eq!((first, second, fates), (lost, whole, [1, 1]));
-    let (notes, fates) = contest(CAPTURE, 400);
+    assert_eq!((first, second, counts), (lost, whole, [1, 1]));
+    let (notes, counts) = contest((CAPTURE, 0.0), 400, fates);
     let [Note::Heard(first), Note::Lost(lost)] = notes[..] else { panic!("{notes:?}") };
-    assert_eq!((first, fates), (lost, [0, 2]));
+    assert_eq!((first, counts), (lost, [0, 2]));
 }
 
 #[test]
-fn a_chip_that_has_found_a_frame_finds_no_other_one_before_its_end() {
-    let long = 160 + 32 * 61;
-    for (later_us, delivered) in [(long - 1, 0), (long + 2, 2)] {
-        let (notes, fates) = contest(Overlap::Strict, later_us);
-        let whole = notes.iter().filter(|note| matches!(note, Note::Whole(_))).count();
-        assert_eq!((whole as u64, fates[0]), (delivered, delivered), "{later_us}: {notes:?}");
+fn a_chip_that_has_found_a_frame_finds_no_other_one_before_it_is_ready() {
+    let fates = [Fate::Delivered, Fate::Acknowledging, Fate::Readout, Fate::Loss];
+    for (loss, later_us, expected) in [
+        (0.0, FRAME_US + 2, [1, 1, 0, 0]),
+        (0.0, FRAME_US + LATE_US + 2, [2, 0, 0, 0]),
+        (1.0, FRAME_US + 2, [0, 0, 1, 1]),
+        (1.0, FRAME_US + LATE_US + 2, [0, 0, 0, 2]),
+    ] {
+        let (notes, counts) = contest((Overlap::Strict, loss), later_us, fates);
+        assert_eq!(counts, expected, "{later_us} us later: {notes:?}");
     }
 }
