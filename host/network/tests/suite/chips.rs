@@ -121,6 +121,11 @@ fn a_chip_that_sleeps_sends_the_frames_and_draws_the_energy_of_a_radio() {
         let apart = compare(&radios, &chips);
         assert!(apart < OSCILLATOR_US + 4 * PER_FRAME_US, "{apart}");
         assert_same_energy(&of_radios, &of_chips, 0.02);
+        let causes = of_radios.nodes[2].radio_s.parts().into_iter();
+        for ((cause, radio), (_, chip)) in causes.zip(of_chips.nodes[2].radio_s.parts()) {
+            let apart = (radio - chip).abs();
+            assert!(apart < 0.15 * radio + 0.002, "{cause}: {radio} s and {chip} s");
+        }
         assert!(
             of_chips.flows.iter().all(|flow| flow.bytes > Some(0)),
             "datagrams in both directions"
