@@ -395,6 +395,21 @@ impl Scenario {
         topology::cannot_wake(self)
     }
 
+    /// Reason why a chip is misplaced, if one is: the AT86RF233 sets no frame-pending bit for data
+    /// requests with link security, so that a leaf of such a parent would receive nothing.
+    pub(crate) fn misplaced_chip(&self) -> Option<String> {
+        if self.radio.profile != RadioProfile::At86rf233 || self.mac.security.is_none() {
+            return None;
+        }
+        let parents = self.parents();
+        let mut parents = parents.iter().flatten();
+        let parent = parents.find(|parent| self.radio.chips.contains(parent))?;
+        Some(format!(
+            "the chip of node {parent} sets no frame-pending bit for data requests with link \
+             security, and its leaf would receive nothing; [mac] security = false"
+        ))
+    }
+
     /// Root of the network: the border router, or node 0 if there is none.
     pub fn root(&self) -> NodeId {
         let border = self.nodes.iter().position(|node| node.role == Role::BorderRouter);

@@ -85,6 +85,9 @@ fn read_scenario(source: Source<'_>) -> Result<Scenario> {
     if let Some(message) = scenario.needs_short_addresses() {
         return Err(root.error_at("mac", message));
     }
+    if let Some(message) = scenario.misplaced_chip() {
+        return Err(root.error_at("radio", message));
+    }
     if let Some(message) = scenario.misplaced_peer() {
         return Err(root.error_at("tcp", message));
     }

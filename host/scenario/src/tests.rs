@@ -527,6 +527,23 @@ fn chips_are_nodes_of_a_radio_whose_chip_is_modelled() {
     assert!(message.contains("radio.chips: 4 is out of range"), "{message}");
     let message = refused(&format!("{text}[wake]\n"));
     assert!(message.contains("the chip of node 1 cannot"), "{message}");
+    let leaf = "[[node]]\nrole = \"border-router\"\n[[node]]\nx_m = 5\nrole = \"leaf\"\n";
+    for (profile, chips, security, fits) in [
+        ("at86rf233", "[0]", true, false),
+        ("at86rf233", "[0]", false, true),
+        ("at86rf233", "[1]", true, true),
+        ("nrf52840", "[0]", true, true),
+    ] {
+        let text = format!(
+            "{leaf}[radio]\nprofile = \"{profile}\"\nchips = {chips}\n[mac]\nsecurity = {security}\n"
+        );
+        if fits {
+            Scenario::from_toml("chips", &text).expect("valid");
+        } else {
+            let message = refused(&text);
+            assert!(message.contains("the chip of node 0 sets no frame-pending bit"), "{message}");
+        }
+    }
     let text = "[[node]]\n[[node]]\nx_m = 5\nrole = \"outside\"\n[radio]\n\
                 profile = \"nrf52840\"\nchips = [1]\n";
     let message = refused(text);

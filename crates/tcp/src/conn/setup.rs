@@ -27,8 +27,8 @@ pub(crate) struct Params {
     pub(super) diffserv: u8,
 }
 
-/// Limits of the segments in flight over up to [`NEAR`] hops, and over more: with more segments, the
-/// goodput is not higher, or even lower (`experiments/design-window`).
+/// Limits of the segments in flight over up to [`NEAR`] hops, and over more: with more segments
+/// the goodput is not higher, or even lower (`experiments/design-window`).
 const NEAR_WINDOW: u8 = 3;
 const FAR_WINDOW: u8 = 2;
 const NEAR: u8 = 2;
