@@ -535,7 +535,8 @@ fn chips_are_nodes_of_a_radio_whose_chip_is_modelled() {
         ("nrf52840", "[0]", true, true),
     ] {
         let text = format!(
-            "{leaf}[radio]\nprofile = \"{profile}\"\nchips = {chips}\n[mac]\nsecurity = {security}\n"
+            "{leaf}[radio]\nprofile = \"{profile}\"\nchips = {chips}\n\
+             [mac]\nsecurity = {security}\n"
         );
         if fits {
             Scenario::from_toml("chips", &text).expect("valid");
