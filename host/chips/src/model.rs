@@ -1,9 +1,9 @@
-//! What a bench, or a medium outside, needs of a modelled chip.
+//! The interface of a modelled chip to a bench, or to a medium outside.
 
 use crate::air::{Air, Sent};
 use kinglet_drivers::Fault;
 
-/// What a chip does with its antenna.
+/// Use that a chip makes of its antenna.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Antenna {
     /// Nothing, at the lowest current.

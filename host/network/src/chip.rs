@@ -15,7 +15,7 @@ use kinglet_sim::chip::{Antenna, Chip, Heard, MakeChip};
 use kinglet_sim::profile::{self, Currents, RadioProfile};
 use kinglet_time::Instant;
 
-/// What the simulator has to know of an nRF52840 with its driver: what that declares, and a channel
+/// Profile of an nRF52840 with its driver: the capabilities that the driver declares, and a channel
 /// assessment by energy with the driver's threshold.
 const NRF52840: RadioProfile = RadioProfile {
     name: "nrf52840-chip",

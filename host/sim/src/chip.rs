@@ -7,7 +7,7 @@
 use kinglet_radio::{Busy, Channel, Command, Event, Filter, MAX_FRAME};
 use kinglet_time::Instant;
 
-/// What a chip does with its antenna.
+/// Use that a chip makes of its antenna.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Antenna {
     /// Nothing, at the lowest current.

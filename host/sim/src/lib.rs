@@ -25,9 +25,9 @@
 //! use kinglet_time::Instant;
 //!
 //! /// Listens, and sends one frame if it has one.
-//! struct Once { frame: Option<Vec<u8>>, sent: Vec<u8>, listening: bool, told: Vec<Event> }
+//! struct Once { frame: Option<Vec<u8>>, sent: Vec<u8>, listening: bool, events: Vec<Event> }
 //! impl Device for Once {
-//!     fn handle_radio(&mut self, _: Instant, event: Event, _: &[u8]) { self.told.push(event) }
+//!     fn handle_radio(&mut self, _: Instant, event: Event, _: &[u8]) { self.events.push(event) }
 //!     fn poll_radio(&mut self, _: Instant) -> Option<(Command, &[u8])> {
 //!         let (start, channel) = (Start::Asap, Channel::default());
 //!         if !std::mem::replace(&mut self.listening, true) {
@@ -42,7 +42,7 @@
 //!     fn handle_deadline(&mut self, _: Instant) {}
 //! }
 //!
-//! let once = |frame| Once { frame, sent: vec![], listening: false, told: vec![] };
+//! let once = |frame| Once { frame, sent: vec![], listening: false, events: vec![] };
 //! let place = |short, x_m| NodeConfig {
 //!     position: Position { x_m, y_m: 0.0 },
 //!     filter: Filter { pan_id: 0xABCD, short, extended: [0; 8] },
@@ -58,9 +58,9 @@
 //! world.run_until(Instant::from_millis(1)); // both listen now
 //! world.with_device(0, |device, _| device.frame = Some(frame));
 //! world.run_until(Instant::from_millis(10));
-//! assert!(matches!(world.device(0).told[..],
+//! assert!(matches!(world.device(0).events[..],
 //!     [Event::Transmitted { ack: Ack::Received { .. }, .. }]));
-//! assert!(matches!(world.device(1).told[..], [Event::Received { acked: true, .. }]));
+//! assert!(matches!(world.device(1).events[..], [Event::Received { acked: true, .. }]));
 //! ```
 //!
 //! Not modelled: signal propagation delay (0.1 us over 30 m), enhanced acknowledgements, oscillator

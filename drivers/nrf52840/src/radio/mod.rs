@@ -32,7 +32,7 @@ const AHEAD: Duration = Duration::from_millis(1);
 /// Short addresses with a pending frame.
 const PENDING: usize = 8;
 
-/// What the radio does.
+/// State of the radio.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
     /// Everything is off.

@@ -35,7 +35,7 @@ fn frames(capture: &[u8]) -> Vec<Frame> {
     frames
 }
 
-/// Runs a scenario of nRF52840s, of which `chips` are modelled chips.
+/// Runs a scenario of nRF52840s. The nodes `chips` are modelled chips.
 fn run_with(chips: &str, rest: &str) -> (Vec<Frame>, RunResult) {
     run_of("nrf52840", chips, rest)
 }

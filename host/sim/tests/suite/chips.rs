@@ -25,7 +25,7 @@ thread_local! {
     static NOTES: RefCell<Vec<Note>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Only listens, and notes what it is told.
+/// Only listens, and notes the events.
 #[derive(Default)]
 struct Ear {
     now: u64,

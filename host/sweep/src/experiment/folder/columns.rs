@@ -92,12 +92,12 @@ pub(super) static COLUMNS: &[Column] = &[
     run(
         "timeouts_no_feedback",
         Metric::TimeoutsOf(TimeoutCause::NoFeedback),
-        "with several segments in flight, none of which had arrived",
+        "with several segments in flight, and none of them had arrived",
     ),
     run(
         "timeouts_other",
         Metric::TimeoutsOf(TimeoutCause::Other),
-        "with several segments in flight, some of which had arrived",
+        "with several segments in flight, and some of them had arrived",
     ),
     run("timeouts_spurious", Metric::TimeoutsOf(TimeoutCause::Spurious), "without a loss"),
     run("unacknowledged", Metric::Unacknowledged, "transmissions without an acknowledgement"),
@@ -183,9 +183,9 @@ pub(super) static COLUMNS: &[Column] = &[
     bursts("bursts.first", OfBursts::First, "first flow, octets behind the MAC header"),
     bursts("bursts.second", OfBursts::Second, "the same of the second flow"),
     bursts("bursts.first_alone", OfBursts::FirstAlone, "first flow before the second"),
-    bursts("bursts.first_beside", OfBursts::FirstConcurrent, "first flow during the second"),
+    bursts("bursts.first_concurrent", OfBursts::FirstConcurrent, "first flow during the second"),
     bursts("bursts.radio_2_alone", OfBursts::RadioAlone, "radio of node 2 before the second flow"),
-    bursts("bursts.radio_2_beside", OfBursts::RadioConcurrent, "radio of node 2 during it"),
+    bursts("bursts.radio_2_concurrent", OfBursts::RadioConcurrent, "radio of node 2 during it"),
     bursts("bursts.collection_loss", OfBursts::CollectionLoss, "lost datagrams of other flows"),
     bursts("bursts.collection_delay", OfBursts::CollectionDelay, "delay of theirs, mean"),
     bursts("bursts.sent_again", OfBursts::Resent, "retransmitted segments by those sent"),
@@ -324,7 +324,7 @@ impl Column {
     }
 }
 
-/// Some metric of each column, of which name and unit are those of all.
+/// One metric of each column. All metrics of a column have its name and unit.
 const ANY: Given = Given { carrier: Some(Carrier::Tcp), hour: Some(0), node: Some(0) };
 
 /// Carriers by their names in files.

@@ -201,7 +201,7 @@ pub(super) enum Parts {
     Several(Vec<String>),
 }
 
-/// What is drawn of each point.
+/// Drawing of each point.
 #[derive(Clone, Copy, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Each {
@@ -295,7 +295,7 @@ pub(super) struct Limit {
     /// Condition of the bound.
     pub(super) when: Option<Text>,
     /// Fields and their values in all combinations: the bound must be met at each point at which
-    /// its columns have values, of which there must be one.
+    /// its columns have values. There must be at least one such point.
     #[serde(default)]
     pub(super) each: BTreeMap<String, Spanned<Value>>,
     /// Judged under the default model alone, if the claim has `every_model`.

@@ -17,7 +17,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Whether `name` is a function of the language.
+/// Returns whether `name` is a function of the language.
 pub(super) fn is_function(name: &str) -> bool {
     environment().globals().any(|(known, _)| known == name)
 }
@@ -95,7 +95,7 @@ type Index = BTreeMap<String, Vec<(Values, Row)>>;
 /// Part of a row.
 type Part = fn(&Row) -> Option<f64>;
 
-/// What an expression sees: the fields of one point, and the columns of all.
+/// The names in an expression: the fields of one point, and the columns of all.
 #[derive(Clone)]
 pub(super) struct Scope {
     names: BTreeMap<String, Value>,

@@ -168,7 +168,7 @@ impl ClaimOf {
 type Made = fn(&[f64]) -> Comparison;
 
 impl Limit {
-    /// The comparisons, of which each bound has one.
+    /// The comparisons. Each bound has one of them.
     const KEYS: &str = "at_least, at_most, above, below, within";
 
     /// The numbers of its comparison, and the comparison with their values; `None` unless there is
@@ -212,9 +212,9 @@ impl Limit {
 pub enum Part {
     /// All of it.
     Whole,
-    /// What must pass under each model, under this one.
+    /// A claim that must pass under each model, under this one.
     Under(Model),
-    /// What is judged under the default model alone.
+    /// A claim that is judged under the default model alone.
     Once,
 }
 
@@ -270,7 +270,7 @@ impl Definition {
         Ok(Judged { ours: ours.ok_or(Absent::Missing)?, compared: compared.join("; "), bounds })
     }
 
-    /// What the bounds of a claim see at a point.
+    /// Returns the names in the bounds of a claim at a point.
     fn values(&self, claim: &ClaimOf, rows: &[Row], here: &Planned) -> Result<Scope, Absent> {
         let mut scope = self.scope(rows, here);
         for (name, value) in claim.in_order() {

@@ -240,7 +240,7 @@ fn toml_of(value: &Value) -> toml::Value {
     }
 }
 
-/// What the points of a file are made from.
+/// The parts of a file that determine its points.
 pub(super) struct Points<'a> {
     pub(super) source: Source<'a>,
     pub(super) file: &'a File,

@@ -1,4 +1,4 @@
-//! What a folder adds to the measured rows: bounds, computed columns, and the paper's figures.
+//! Additions of a folder to the measured rows: bounds, computed columns, and the paper's figures.
 
 use super::Definition;
 use super::error::{Place, hint};
@@ -95,7 +95,7 @@ impl Number {
 }
 
 impl Definition {
-    /// What expressions about `point` see.
+    /// Returns the names in expressions about `point`.
     pub(super) fn scope(&self, rows: &[Row], point: &Planned) -> Scope {
         let columns: BTreeSet<&str> = self.columns.iter().map(String::as_str).collect();
         let scope = Scope::new(&self.full, rows, &columns, &point.at);

@@ -389,7 +389,7 @@ fn a_setting_may_be_an_expression_of_the_fields() {
 }
 
 #[test]
-fn an_absent_column_and_an_unknown_one_are_told_apart() {
+fn an_absent_column_and_an_unknown_one_are_distinguished() {
     let definition = definition("tcplp-mss").expect("it has no error");
     let main = definition.main().expect("checked");
     let of = |text: &str| definition.scope(&[], main).number(text);
