@@ -29,9 +29,12 @@ const LATE: Duration = Duration::from_millis(1);
 /// that turns around at once, contains a whole sample at any offset.
 const LOOK: Duration =
     Duration::from_micros(ACK_NOTICED.as_micros() + SYMBOL.as_micros() - CCA.as_micros());
-/// Number of samples of a silent channel that span more than one silence of a strobe. A frame just
+/// Number of samples without a frame that span more than one silence of a strobe. A frame just
 /// above the threshold is noticed only by a sample that lies within it.
 const SILENT_LOOKS: u8 = 4;
+/// The shortest frame of a strobe contains two whole samples: a single busy one is noise, a frame
+/// of Wi-Fi for instance.
+const _: () = assert!(2 * LOOK.as_micros() + CCA.as_micros() <= STROBE_LEAST.as_micros());
 const _: () = assert!(
     (SILENT_LOOKS as u64 - 1) * LOOK.as_micros() > STROBE_GAP.as_micros() + CCA.as_micros()
 );
@@ -98,8 +101,10 @@ struct Roused {
     since: Instant,
     /// Time of the last silent sample, or else of the wake-up.
     silent_at: Instant,
-    /// Consecutive silent samples.
+    /// Samples since the last one of a frame.
     silent: u8,
+    /// True if the last sample was busy.
+    busy: bool,
     /// Time of the next sample; `None` from that time on until it is taken.
     look_at: Option<Instant>,
     /// True if it is to be taken now.
@@ -214,6 +219,7 @@ impl Roused {
             since: now,
             silent_at: now,
             silent: 0,
+            busy: true,
             look_at: Some(now + LOOK),
             look_due: false,
             until,
@@ -222,14 +228,15 @@ impl Roused {
 
     /// Handles the result of a sample; `None` if no frame can be expected any more.
     fn looked(mut self, now: Instant, busy: bool, stats: &mut WakeStats) -> Option<Self> {
+        let in_frame = busy && self.busy;
+        self.silent = if in_frame { 0 } else { self.silent.saturating_add(1) };
+        self.busy = busy;
         if busy {
-            self.silent = 0;
             if now - self.silent_at > NOISE {
                 count(&mut stats.by_noise);
                 return None;
             }
         } else {
-            self.silent = self.silent.saturating_add(1);
             self.silent_at = now;
             if self.silent >= SILENT_LOOKS {
                 count(&mut stats.in_vain);

@@ -3,7 +3,9 @@
 use super::*;
 use crate::air::end_of_ack;
 use crate::wake::{ANSWER, CHECK, repetition};
-use kinglet_radio::{ACK_NOTICED, CCA, LINGER, SENSES_APART, STROBE_GAP, SourceFilter, air_time};
+use kinglet_radio::{
+    ACK_NOTICED, CCA, LINGER, SENSES_APART, STROBE_GAP, STROBE_LEAST, SourceFilter, air_time,
+};
 
 pub(super) struct Plan;
 impl Sizes for Plan {
@@ -234,6 +236,70 @@ fn silence_ends_waiting_and_the_gap_between_two_repetitions_does_not() {
     assert_eq!(mac.wake_stats().unwrap().in_vain, 1);
 }
 
+/// Samples the channel from the time at which the device has been roused until it sleeps or `end`;
+/// `busy` judges a sample that ends at this time. Returns the number of samples and whether it
+/// sleeps.
+fn look(mac: &mut Sleeper, end: Instant, mut busy: impl FnMut(Instant) -> bool) -> (u32, bool) {
+    for looks in 1.. {
+        let now = wait(mac);
+        if now >= end {
+            return (looks, false);
+        }
+        assert_eq!(poll(mac, now), sense(1));
+        sensed(mac, now, busy(now));
+        if poll(mac, now) == Some(Command::Off) {
+            return (looks, true);
+        }
+    }
+    unreachable!("time advances");
+}
+
+#[test]
+fn a_single_busy_sample_is_noise_and_two_in_a_row_are_a_frame() {
+    for (pattern, expected) in [
+        ("    ", Some(4)),
+        (" #  ", Some(4)),
+        ("  # ", Some(4)),
+        ("   # ", Some(5)),
+        (" # # ", Some(5)),
+        ("   ##    ", Some(9)),
+        (" ##  #  ", Some(7)),
+        (" ##  ## ##", None),
+        ("#    ", Some(5)),
+    ] {
+        let mut mac = sleeper(Wake::DEFAULT);
+        let start = roused(&mut mac);
+        let end = start + Duration::from_millis(5);
+        let mut samples = pattern.bytes();
+        // The channel is busy after the pattern.
+        let (looks, sleeps) = look(&mut mac, end, |_| samples.next() != Some(b' '));
+        assert_eq!(sleeps.then_some(looks), expected, "{pattern:?}");
+    }
+}
+
+#[test]
+fn noise_in_every_gap_of_a_weak_strobe_does_not_let_it_sleep() {
+    // A frame just above the threshold is noticed by a sample that lies within it. Noise is noticed
+    // by every sample.
+    let period = (STROBE_LEAST + STROBE_GAP).as_micros();
+    for offset in (0..period).step_by(16) {
+        for noise in (0..period).step_by(112) {
+            let mut mac = sleeper(Wake::DEFAULT);
+            let end = roused(&mut mac) + Duration::from_millis(15);
+            let noisy = |now: Instant| {
+                let ends = now.as_micros() % period;
+                (noise..=noise + CCA.as_micros()).contains(&ends)
+            };
+            let weak = |now: Instant| {
+                let ends = (now.as_micros() + offset) % period;
+                (CCA.as_micros()..=STROBE_LEAST.as_micros()).contains(&ends)
+            };
+            let (_, sleeps) = look(&mut mac, end, |now| weak(now) || noisy(now));
+            assert!(!sleeps, "offset {offset}, noise {noise}");
+        }
+    }
+}
+
 #[test]
 fn noise_that_is_longer_than_a_frame_lets_it_sleep() {
     let mut mac = sleeper(Wake::DEFAULT);
@@ -257,15 +323,14 @@ fn noise_that_is_longer_than_a_frame_lets_it_sleep() {
 fn a_channel_without_silence_is_given_up_after_the_frames_that_may_follow() {
     let mut mac = sleeper(Wake::DEFAULT);
     let start = roused(&mut mac);
-    let mut busy = false;
+    let mut busy = [true, true, false].into_iter().cycle();
     let ended = loop {
         let now = wait(&mut mac);
         match poll(&mut mac, now) {
             Some(Command::Off) => break now,
             command => assert_eq!(command, sense(1)),
         }
-        busy = !busy;
-        sensed(&mut mac, now, busy);
+        sensed(&mut mac, now, busy.next().unwrap());
     };
     assert_eq!(ended - start, (air_time(FULL + 2) + STROBE_GAP) * 4 + air_time(FULL + 2));
     assert_eq!(mac.wake_stats().unwrap().too_long, 1);
