@@ -4,8 +4,8 @@ mod unit;
 mod write;
 
 pub use unit::unit;
-pub(crate) use write::ParquetFile;
 pub use write::{Format, write};
+pub(crate) use write::{ParquetFile, Sheet, Sparse};
 
 use serde_json::{Map, Value};
 

@@ -3,11 +3,11 @@
 use super::{Cells, Column, Table};
 use crate::capture::whole;
 use parquet::basic::{LogicalType, Repetition, Type as Physical};
-use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType, DoubleType, Int64Type};
+use parquet::data_type::{BoolType, ByteArrayType, DataType, DoubleType, Int64Type};
 use parquet::errors::{ParquetError, Result};
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
-use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
+use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
 use parquet::schema::types::Type;
 use serde_json::{Value, json};
 use std::io::{self, Write};
@@ -68,23 +68,102 @@ fn parquet(table: &Table, out: impl Write + Send) -> io::Result<()> {
     let attrs = json!({ "units": units });
     let notes = [("units", units.to_string()), (PANDAS_ATTRS, attrs.to_string())];
     let notes = notes.each_ref().map(|(key, text)| (*key, text.as_str()));
-    let mut file = ParquetFile::new(out, table, &notes)?;
-    file.group(table)?;
+    let columns: Vec<_> = table.columns.iter().map(|column| sparse(&column.cells)).collect();
+    let names = table.columns.iter().map(|column| column.name.as_str());
+    let columns: Vec<_> = names.zip(columns.iter().map(|column| &**column)).collect();
+    let mut file = ParquetFile::new(out, &columns, &notes)?;
+    file.group(&columns)?;
     file.close()
+}
+
+/// A column in the form of Parquet: its values, and for each row whether it has one.
+pub(crate) struct Sparse<T: DataType> {
+    values: Vec<T::T>,
+    present: Vec<i16>,
+}
+
+impl<T: DataType> Default for Sparse<T> {
+    fn default() -> Self {
+        Sparse { values: Vec::new(), present: Vec::new() }
+    }
+}
+
+impl<T: DataType> Sparse<T> {
+    /// Appends a row.
+    pub(crate) fn push(&mut self, value: Option<T::T>) {
+        self.present.push(value.is_some().into());
+        self.values.extend(value);
+    }
+
+    /// Number of rows.
+    pub(crate) fn len(&self) -> usize {
+        self.present.len()
+    }
+
+    /// Removes all rows, and keeps the memory for the next ones.
+    pub(crate) fn clear(&mut self) {
+        self.values.clear();
+        self.present.clear();
+    }
+
+    fn of<V>(cells: &[Option<V>], value: impl Fn(&V) -> T::T) -> Box<dyn Sheet>
+    where
+        Self: Sheet + 'static,
+    {
+        let mut column = Self::default();
+        cells.iter().for_each(|cell| column.push(cell.as_ref().map(&value)));
+        Box::new(column)
+    }
+}
+
+fn sparse(cells: &Cells) -> Box<dyn Sheet> {
+    match cells {
+        Cells::Whole(cells) => Sparse::<Int64Type>::of(cells, |whole| *whole),
+        Cells::Number(cells) => Sparse::<DoubleType>::of(cells, |number| *number),
+        Cells::Flag(cells) => Sparse::<BoolType>::of(cells, |flag| *flag),
+        Cells::Text(cells) => Sparse::<ByteArrayType>::of(cells, |text| text.as_str().into()),
+    }
+}
+
+/// A column of a Parquet file, of any type.
+pub(crate) trait Sheet {
+    /// Type of its values. Octets are text.
+    fn physical(&self) -> Physical;
+
+    /// Writes its rows.
+    fn write(&self, to: SerializedColumnWriter<'_>) -> Result<()>;
+}
+
+impl<T: DataType> Sheet for Sparse<T> {
+    fn physical(&self) -> Physical {
+        T::get_physical_type()
+    }
+
+    fn write(&self, mut to: SerializedColumnWriter<'_>) -> Result<()> {
+        to.typed::<T>().write_batch(&self.values, Some(&self.present), None)?;
+        to.close()
+    }
 }
 
 /// A Parquet file that is written group by group.
 pub(crate) struct ParquetFile<W: Write + Send>(SerializedFileWriter<W>);
 
 impl<W: Write + Send> ParquetFile<W> {
-    /// Creates a file with the columns of `table`, and with `notes` in its metadata.
+    /// Creates a file with the names and types of `columns`, and with `notes` in its metadata.
     ///
     /// # Errors
     /// It cannot be written.
-    pub(crate) fn new(out: W, table: &Table, notes: &[(&str, &str)]) -> io::Result<Self> {
+    pub(crate) fn new(
+        out: W,
+        columns: &[(&str, &dyn Sheet)],
+        notes: &[(&str, &str)],
+    ) -> io::Result<Self> {
         let new = || -> Result<_> {
-            let columns = table.columns.iter().map(|column| Ok(Arc::new(schema_of(column)?)));
-            let fields = columns.collect::<Result<Vec<_>>>()?;
+            let fields = columns.iter().map(|(name, column)| {
+                let physical = column.physical();
+                Ok(Arc::new(schema_of(name, physical)?))
+            });
+            let fields = fields.collect::<Result<Vec<_>>>()?;
             let schema = Type::group_type_builder("rows").with_fields(fields).build()?;
             let note =
                 |(key, text): &(&str, &str)| KeyValue::new(key.to_string(), text.to_string());
@@ -96,23 +175,16 @@ impl<W: Write + Send> ParquetFile<W> {
         new().map(ParquetFile).map_err(io_error)
     }
 
-    /// Writes the rows of a table with the same columns.
+    /// Writes rows of the same columns.
     ///
     /// # Errors
     /// They cannot be written.
-    pub(crate) fn group(&mut self, table: &Table) -> io::Result<()> {
+    pub(crate) fn group(&mut self, columns: &[(&str, &dyn Sheet)]) -> io::Result<()> {
         let mut write = || -> Result<()> {
             let mut group = self.0.next_row_group()?;
-            for column in &table.columns {
-                match &column.cells {
-                    Cells::Whole(cells) => cells_of::<Int64Type, _>(&mut group, cells)?,
-                    Cells::Number(cells) => cells_of::<DoubleType, _>(&mut group, cells)?,
-                    Cells::Flag(cells) => cells_of::<BoolType, _>(&mut group, cells)?,
-                    Cells::Text(cells) => {
-                        let octets = |cell: &Option<String>| cell.as_deref().map(ByteArray::from);
-                        let cells: Vec<_> = cells.iter().map(octets).collect();
-                        cells_of::<ByteArrayType, _>(&mut group, &cells)?;
-                    }
+            for (_, column) in columns {
+                if let Some(to) = group.next_column()? {
+                    column.write(to)?;
                 }
             }
             group.close().map(drop)
@@ -139,27 +211,10 @@ fn io_error(error: ParquetError) -> io::Error {
     }
 }
 
-fn schema_of(column: &Column) -> Result<Type> {
-    let (physical, logical) = match column.cells {
-        Cells::Whole(_) => (Physical::INT64, None),
-        Cells::Number(_) => (Physical::DOUBLE, None),
-        Cells::Flag(_) => (Physical::BOOLEAN, None),
-        Cells::Text(_) => (Physical::BYTE_ARRAY, Some(LogicalType::String)),
-    };
-    Type::primitive_type_builder(&column.name, physical)
+fn schema_of(name: &str, physical: Physical) -> Result<Type> {
+    let logical = (physical == Physical::BYTE_ARRAY).then_some(LogicalType::String);
+    Type::primitive_type_builder(name, physical)
         .with_repetition(Repetition::OPTIONAL)
         .with_logical_type(logical)
         .build()
-}
-
-/// Writes the next column: its values, and for each row whether it has one.
-fn cells_of<T: DataType, W: Write + Send>(
-    group: &mut SerializedRowGroupWriter<'_, W>,
-    cells: &[Option<T::T>],
-) -> Result<()> {
-    let Some(mut column) = group.next_column()? else { return Ok(()) };
-    let values: Vec<T::T> = cells.iter().flatten().cloned().collect();
-    let present: Vec<i16> = cells.iter().map(|cell| i16::from(cell.is_some())).collect();
-    column.typed::<T>().write_batch(&values, Some(&present), None)?;
-    column.close()
 }

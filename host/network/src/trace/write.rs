@@ -1,7 +1,7 @@
 //! Writes a trace while the simulation runs.
 
 use super::names::Names;
-use super::row::Row;
+use super::row::{Columns, Row};
 use super::rows::Rows;
 use crate::build::contexts;
 use crate::capture::Observations;
@@ -28,7 +28,7 @@ const BATCHES: usize = 64;
 /// File formats of a trace.
 enum Form {
     Lines { file: Observations, line: Vec<u8> },
-    Parquet { file: Option<Box<ParquetFile<Observations>>>, rows: Vec<Row> },
+    Parquet { file: Option<ParquetFile<Observations>>, columns: Box<Columns> },
 }
 
 /// Makes rows and writes them, on a separate thread.
@@ -72,8 +72,9 @@ pub fn sink(
     let names = Names::of(scenario, seed);
     let form = if path.extension().is_some_and(|end| end == "parquet") {
         let note = serde_json::to_string(&names)?;
-        let file = ParquetFile::new(file, &Row::table(&[]), &[("kinglet.trace", &note)])?;
-        Form::Parquet { file: Some(Box::new(file)), rows: Vec::new() }
+        let columns = Box::<Columns>::default();
+        let file = ParquetFile::new(file, &columns.all(), &[("kinglet.trace", &note)])?;
+        Form::Parquet { file: Some(file), columns }
     } else {
         serde_json::to_writer(&mut file, &names)?;
         file.write_all(b"\n")?;
@@ -129,35 +130,35 @@ impl Writer {
         match &mut self.form {
             Form::Lines { file, line } => {
                 line.clear();
-                let made = serde_json::to_writer(&mut *line, &row).map_err(io::Error::from);
+                let made = row.write(line).map_err(io::Error::from);
                 line.push(b'\n');
                 let _ = made.and_then(|()| file.write_all(line));
             }
-            Form::Parquet { file, rows } => {
-                rows.push(row);
-                if rows.len() >= GROUP {
-                    put_group(file, rows);
+            Form::Parquet { file, columns } => {
+                columns.push(row);
+                if columns.len() >= GROUP {
+                    put_group(file, columns);
                 }
             }
         }
     }
 }
 
-fn put_group(file: &mut Option<Box<ParquetFile<Observations>>>, rows: &mut Vec<Row>) {
+fn put_group(file: &mut Option<ParquetFile<Observations>>, columns: &mut Columns) {
     if let Some(open) = file
-        && open.group(&Row::table(rows)).is_err()
+        && open.group(&columns.all()).is_err()
     {
         *file = None;
     }
-    rows.clear();
+    columns.clear();
 }
 
 impl Drop for Writer {
     fn drop(&mut self) {
         // A trace without this row is truncated.
         self.put(Row { event: "end".into(), t_s: self.last_s, ..Row::default() });
-        if let Form::Parquet { file, rows } = &mut self.form {
-            put_group(file, rows);
+        if let Form::Parquet { file, columns } = &mut self.form {
+            put_group(file, columns);
             if let Some(file) = file.take() {
                 // The file has reported a failure.
                 let _ = file.close();
