@@ -112,11 +112,15 @@ pub struct Setup {
     pub latency: Duration,
     /// Accuracy of the times of SFDs: a symbol, except for a radio without a common clock.
     pub accuracy: Duration,
+    /// True if the chip finds the command of a secured frame, which follows the auxiliary security
+    /// header. Without that a sleeping neighbour with link security receives nothing from it.
+    pub reads_secured: bool,
 }
 
 impl Setup {
-    /// Returns those of a chip with these output powers, next to its host.
+    /// Returns those of a chip with these output powers, next to its host, that reads secured
+    /// frames.
     pub const fn of_chip(power_steps_dbm: &'static [i8]) -> Setup {
-        Setup { power_steps_dbm, latency: Duration::ZERO, accuracy: SYMBOL }
+        Setup { power_steps_dbm, latency: Duration::ZERO, accuracy: SYMBOL, reads_secured: true }
     }
 }

@@ -36,6 +36,8 @@ pub(crate) struct Header {
     pub(crate) from: u16,
     /// The source has no PAN identifier of its own (PAN ID Compression).
     pub(crate) is_compressed: bool,
+    /// Link security, and its key identifier mode.
+    pub(crate) key_mode: Option<u8>,
 }
 
 /// Octets of a frame.
@@ -43,18 +45,26 @@ pub(crate) struct Header {
 pub(crate) struct Frame {
     octets: [u8; MAX_FRAME],
     len: usize,
+    is_data_request: bool,
 }
+
+/// Octets of the key identifier, by its mode (IEEE 802.15.4-2015, 9.4.3).
+const KEY_IDENTIFIER: [usize; 4] = [0, 1, 5, 9];
+/// Octets of the MIC of security level 5, and that level.
+const MIC: usize = 4;
+const LEVEL: u8 = 5;
 
 impl Frame {
     /// Writes a frame of about `len` octets; those after the header are random.
     pub(crate) fn new(header: &Header, len: usize, random: &mut Random) -> Frame {
-        let mut frame = Frame { octets: [0; MAX_FRAME], len: 0 };
+        let mut frame = Frame::from(&[]);
         let kind = match header.kind {
             Kind::Data => 1,
             Kind::DataRequest | Kind::Command => 3,
         };
         // Frame version 2006.
-        frame.push(kind | u8::from(header.ack) << 5 | u8::from(header.is_compressed) << 6);
+        let flags = u8::from(header.ack) << 5 | u8::from(header.is_compressed) << 6;
+        frame.push(kind | u8::from(header.key_mode.is_some()) << 3 | flags);
         let mode = match header.to {
             To::Short(_) => 2,
             To::Extended(_) => 3,
@@ -70,20 +80,35 @@ impl Frame {
             frame.extend(&header.pan.to_le_bytes());
         }
         frame.extend(&header.from.to_le_bytes());
-        match header.kind {
-            Kind::Data => {}
-            Kind::DataRequest => return frame.with(DATA_REQUEST),
-            // An orphan notification has no payload either.
-            Kind::Command => return frame.with(DATA_REQUEST.saturating_add(2)),
+        if let Some(mode) = header.key_mode {
+            // Security control, frame counter, key identifier (9.4).
+            frame.push(LEVEL | mode << 3);
+            let identifier = KEY_IDENTIFIER.get(usize::from(mode)).copied().unwrap_or_default();
+            frame.fill(identifier.saturating_add(4), random);
         }
-        while frame.len < len.min(MAX_FRAME) {
-            frame.push(random.bits(8) as u8);
-        }
+        let rest = match header.kind {
+            Kind::Data => len.saturating_sub(frame.len),
+            Kind::DataRequest | Kind::Command => {
+                frame.is_data_request = header.kind == Kind::DataRequest;
+                // An orphan notification has no payload either.
+                let other = if frame.is_data_request { 0 } else { 2 };
+                frame.push(DATA_REQUEST.saturating_add(other));
+                if header.key_mode.is_some() { MIC } else { 0 }
+            }
+        };
+        frame.fill(rest, random);
         frame
     }
 
+    /// Appends random octets.
+    fn fill(&mut self, count: usize, random: &mut Random) {
+        for _ in 0..count.min(MAX_FRAME) {
+            self.push(random.bits(8) as u8);
+        }
+    }
+
     pub(crate) fn from(octets: &[u8]) -> Frame {
-        let mut frame = Frame { octets: [0; MAX_FRAME], len: 0 };
+        let mut frame = Frame { octets: [0; MAX_FRAME], len: 0, is_data_request: false };
         frame.extend(octets);
         frame
     }
@@ -120,8 +145,11 @@ impl Frame {
         self.control() & 0x20 != 0 && !self.is_broadcast()
     }
 
-    pub(crate) fn is_data_request(&self) -> bool {
-        self.control() & 7 == 3 && self.octets().last() == Some(&DATA_REQUEST)
+    /// Returns whether it was made as a data request, and is one for a chip that reads secured
+    /// frames or does not.
+    pub(crate) fn is_data_request(&self, reads_secured: bool) -> bool {
+        let is_secured = self.control() & 8 != 0;
+        self.is_data_request && (reads_secured || !is_secured)
     }
 
     fn destination(&self) -> Option<(u16, To)> {
@@ -152,11 +180,6 @@ impl Frame {
             To::Extended(extended) => extended == filter.extended,
         };
         own && (pan == BROADCAST || pan == filter.pan_id)
-    }
-
-    fn with(mut self, octet: u8) -> Frame {
-        self.push(octet);
-        self
     }
 
     fn push(&mut self, octet: u8) {

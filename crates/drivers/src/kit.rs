@@ -213,6 +213,7 @@ impl<'b, B: Bench> Kit<'b, B> {
             to: To::Short(PEER),
             from: FILTER.short,
             is_compressed: true,
+            key_mode: None,
         };
         Frame::new(&header, outgoing.len, &mut self.random)
     }
@@ -226,10 +227,22 @@ impl<'b, B: Bench> Kit<'b, B> {
 
     /// Returns a frame of the other end to `to`, with `len` octets if it is a data frame.
     pub(crate) fn frame_from_peer(&mut self, kind: Kind, ack: bool, to: To, len: usize) -> Frame {
+        self.secured_from_peer(kind, ack, to, len, None)
+    }
+
+    /// As [`Kit::frame_from_peer`], with link security of this key identifier mode.
+    pub(crate) fn secured_from_peer(
+        &mut self,
+        kind: Kind,
+        ack: bool,
+        to: To,
+        len: usize,
+        key_mode: Option<u8>,
+    ) -> Frame {
         self.sequence = self.sequence.wrapping_add(1);
         let (sequence, pan) = (self.sequence, self.oracle.filter.pan_id);
         let is_compressed = self.random.bits(1) == 0;
-        let header = Header { kind, ack, sequence, pan, to, from: PEER, is_compressed };
+        let header = Header { kind, ack, sequence, pan, to, from: PEER, is_compressed, key_mode };
         Frame::new(&header, len, &mut self.random)
     }
 

@@ -28,9 +28,11 @@
 //!   [`Rule::Reception`].
 //! * The filter is not written, or not after a reset: [`Rule::Acknowledgement`],
 //!   [`Rule::NothingElse`].
-//! * The frame-pending bit is stale: [`Rule::FramePending`].
+//! * The frame-pending bit is stale, or a secured data request is not known:
+//!   [`Rule::FramePending`].
 //! * A reception is cut off by a command: [`Rule::ReceptionFirst`].
-//! * A turnaround or a spacing is wrong: [`Rule::Acknowledgement`], [`Rule::Spacing`].
+//! * A turnaround or a spacing is wrong: [`Rule::Acknowledgement`], [`Rule::Spacing`],
+//!   [`Rule::Turnaround`].
 //! * The radio does not return to its mode, or does not sleep: [`Rule::Reception`],
 //!   [`Rule::Return`], [`Rule::Sleep`].
 //! * An interrupt, a transfer, the supply or the chip fails for good: [`Rule::Recovery`],

@@ -534,7 +534,7 @@ impl Oracle {
         if self.is_off(heard.preamble()) {
             self.fail(Rule::NothingElse, now, "a frame was acknowledged while the radio is off");
         }
-        let request = heard.frame.is_data_request();
+        let request = heard.frame.is_data_request(self.setup.reads_secured);
         // It changes at once; the chip decides up to 12 symbols before the acknowledgement.
         let recently = sent.sfd < self.pending_at + ACK_NOTICED * 2 + self.setup.latency;
         if frame.pending() != (request && self.pending) && !(request && recently) {

@@ -114,6 +114,7 @@ impl<B: Bench> Kit<'_, B> {
             to,
             from: PEER,
             is_compressed: !self.one_in(4),
+            key_mode: self.one_in(2).then(|| self.random.bits(2) as u8),
         };
         let len = self.random_len();
         Frame::new(&header, len, &mut self.random)

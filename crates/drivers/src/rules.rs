@@ -39,6 +39,9 @@ pub enum Rule {
     ReceptionFirst,
     /// Nothing is on the air within SIFS after an acknowledgement of the radio.
     Spacing,
+    /// A transmission that assesses the channel, and was submitted during another node's frame,
+    /// does not meet that frame's acknowledgement, although the channel is idle before it.
+    Turnaround,
     /// A transmission while another one is outstanding is refused, and changes nothing.
     Refusal,
     /// After a transmission the radio is in the mode that was submitted last.
@@ -81,6 +84,7 @@ impl fmt::Display for Rule {
             Rule::FramePending => "acknowledgements have the frame-pending bit that was set",
             Rule::ReceptionFirst => "commands wait for the end of a reception",
             Rule::Spacing => "nothing is sent within SIFS after an acknowledgement",
+            Rule::Turnaround => "a frame does not meet the acknowledgement of another node's frame",
             Rule::Refusal => "a second transmission is refused and changes nothing",
             Rule::Return => "the radio returns to its mode",
             Rule::Sleep => "the radio sleeps while it is off",

@@ -21,6 +21,9 @@
 //! * While a frame that passes the [`Filter`] is being received, a `Transmit` with `Start::Asap`
 //!   and a change of mode wait until reception (and its acknowledgement, if the radio sends it) has
 //!   ended.
+//! * A `Transmit` with an assessment of the channel that is submitted during another node's frame
+//!   does not meet the acknowledgement of that frame, although the channel is idle in the
+//!   turnaround before it.
 //! * The MAC keeps the interframe spacing ([`spacing_after`]) between its frames, or gives it in a
 //!   `Strobe`. After an acknowledgement that the radio has sent by itself, a `Transmit` that waited
 //!   for it puts nothing on the air for another [`SIFS`].

@@ -37,6 +37,8 @@ pub enum Check {
     DuringReception,
     /// A transmission that waits for a reception and its acknowledgement.
     AfterAcknowledgement,
+    /// A transmission that waits for another node's frame.
+    AfterAnother,
     /// The mode `Off`.
     Off,
     /// The mode after a transmission.
@@ -65,7 +67,7 @@ pub enum Check {
 
 impl Check {
     /// All of them.
-    pub const ALL: [Check; 23] = [
+    pub const ALL: [Check; 24] = [
         Check::Lengths,
         Check::ChannelsAndPowers,
         Check::Outstanding,
@@ -77,6 +79,7 @@ impl Check {
         Check::FilterStays,
         Check::DuringReception,
         Check::AfterAcknowledgement,
+        Check::AfterAnother,
         Check::Off,
         Check::Return,
         Check::Overrun,
@@ -113,6 +116,9 @@ impl Check {
             Check::FilterStays => kit.filter_stays(),
             Check::DuringReception => kit.during_reception(),
             Check::AfterAcknowledgement => kit.after_acknowledgement(),
+            // A radio at the end of a line gets the frame later.
+            Check::AfterAnother if setup.latency > Duration::ZERO => {}
+            Check::AfterAnother => kit.after_another(),
             Check::Off => kit.in_off(),
             Check::Return => kit.returns(),
             Check::Overrun => kit.overrun(),

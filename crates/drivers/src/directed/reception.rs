@@ -2,10 +2,12 @@
 
 use super::{CHANNEL, OWN, PLAIN, us};
 use crate::bench::Bench;
-use crate::frame::{Kind, To};
+use crate::frame::{Frame, Kind, To};
 use crate::kit::{FILTER, Kit, Outgoing};
 use crate::rules::Rule;
-use kinglet_radio::{Access, Capabilities, Channel, Filter, MAX_FRAME, SIFS, Start};
+use kinglet_radio::{
+    Access, Capabilities, Channel, Event, Filter, MAX_FRAME, OCTET, SIFS, Start, TURNAROUND,
+};
 use kinglet_time::{Duration, Instant};
 
 impl<B: Bench> Kit<'_, B> {
@@ -26,6 +28,10 @@ impl<B: Bench> Kit<'_, B> {
             for kind in [Kind::DataRequest, Kind::Data, Kind::Command] {
                 let frame = self.frame_from_peer(kind, true, OWN, 20);
                 self.hear(frame);
+                for mode in 0..4 {
+                    let frame = self.secured_from_peer(kind, true, OWN, 40, Some(mode));
+                    self.hear(frame);
+                }
             }
             self.send(PLAIN);
             self.run_for(us(2_000));
@@ -149,6 +155,29 @@ impl<B: Bench> Kit<'_, B> {
             self.finish();
             self.run_until(end + SIFS + us(3_000));
             self.pause();
+        }
+    }
+
+    /// Submits frames during another node's frame. The channel is idle in the turnaround after it,
+    /// and then carries its acknowledgement.
+    pub(super) fn after_another(&mut self) {
+        let Filter { short, .. } = self.oracle.filter;
+        // From the end of the destination until the assessment takes place before the end.
+        for at in (1_200..3_000).step_by(50) {
+            let frame = self.frame_from_peer(Kind::Data, true, To::Short(short ^ 1), 90);
+            let end = self.put(us(400), CHANNEL, frame);
+            let ack = Frame::from(&[2, 0, frame.sequence()]);
+            let answered = end + TURNAROUND + OCTET * 5 - self.now();
+            let ack_end = self.put(answered, CHANNEL, ack);
+            self.run_for(us(at));
+            let outgoing = Outgoing { access: Access::Cca, len: 20, ..PLAIN };
+            let sfd = match self.send(outgoing) {
+                Some(Event::Transmitted { sfd, .. }) => sfd,
+                _ => Instant::MAX,
+            };
+            let collides = (end..ack_end).contains(&(sfd - OCTET * 5));
+            self.require(!collides, Rule::Turnaround, "a frame met the acknowledgement of another");
+            self.run_until(end + us(6_000));
         }
     }
 

@@ -11,6 +11,7 @@ const SETUP: Setup = Setup {
     power_steps_dbm: Coprocessor::POWER_STEPS_DBM,
     latency: Duration::from_micros(3_500),
     accuracy: Duration::from_micros(2_000),
+    reads_secured: true,
 };
 
 fn wire(seed: u64) -> Wire {
