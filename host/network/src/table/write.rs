@@ -2,13 +2,13 @@
 
 use super::{Cells, Column, Table};
 use crate::capture::whole;
-use parquet::basic::{LogicalType, Repetition, Type as Physical};
+use parquet::basic::{Encoding, LogicalType, Repetition, Type as Physical};
 use parquet::data_type::{BoolType, ByteArrayType, DataType, DoubleType, Int64Type};
 use parquet::errors::{ParquetError, Result};
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
 use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
-use parquet::schema::types::Type;
+use parquet::schema::types::{ColumnPath, Type};
 use serde_json::{Value, json};
 use std::io::{self, Write};
 use std::path::Path;
@@ -168,9 +168,21 @@ impl<W: Write + Send> ParquetFile<W> {
             let note =
                 |(key, text): &(&str, &str)| KeyValue::new(key.to_string(), text.to_string());
             let notes = notes.iter().map(note).collect();
-            let properties =
-                WriterProperties::builder().set_key_value_metadata(Some(notes)).build();
-            SerializedFileWriter::new(out, Arc::new(schema), Arc::new(properties))
+            let properties = WriterProperties::builder().set_key_value_metadata(Some(notes));
+            let properties = columns.iter().fold(properties, |properties, (name, column)| {
+                let (path, physical) = (ColumnPath::from(*name), column.physical());
+                // A dictionary is worth its search where values repeat and are long.
+                let by_dictionary = physical == Physical::BYTE_ARRAY;
+                let properties =
+                    properties.set_column_dictionary_enabled(path.clone(), by_dictionary);
+                match physical {
+                    Physical::INT64 => {
+                        properties.set_column_encoding(path, Encoding::DELTA_BINARY_PACKED)
+                    }
+                    _ => properties,
+                }
+            });
+            SerializedFileWriter::new(out, Arc::new(schema), Arc::new(properties.build()))
         };
         new().map(ParquetFile).map_err(io_error)
     }

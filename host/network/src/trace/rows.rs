@@ -89,15 +89,14 @@ impl Rows {
     /// The row of `event`. Internal events of a radio for a frame that has rows yield none:
     /// loading, readout, channel assessment, and the reception of an overheard frame.
     pub(super) fn row(&mut self, event: &Event) -> Option<Row> {
-        let row = self.of(&event.what)?;
-        let flow = row.packet.and_then(|packet| self.flows.get(&packet));
-        Some(Row {
-            t_s: seconds(event.at_us),
-            node: event.node.map(u64::from),
-            flow: row.flow.or(flow.map(|flow| flow.0 as u64)),
-            forward: row.forward.or(flow.map(|flow| flow.1)),
-            ..row
-        })
+        let mut row = self.of(&event.what)?;
+        row.t_s = seconds(event.at_us);
+        row.node = event.node.map(u64::from);
+        if let Some((flow, forward)) = row.packet.and_then(|packet| self.flows.get(&packet)) {
+            row.flow = row.flow.or(Some(*flow as u64));
+            row.forward = row.forward.or(Some(*forward));
+        }
+        Some(row)
     }
 
     fn of(&mut self, what: &What) -> Option<Row> {
