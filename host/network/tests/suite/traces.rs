@@ -73,6 +73,20 @@ fn networks() -> Vec<(&'static str, String)> {
 }
 
 #[test]
+fn both_forms_of_a_trace_have_the_same_rows() {
+    let flow = FLOW.replace("20000", "40000");
+    let text = format!("duration_s = 30\n[topology]\nline = {{ hops = 3 }}\n{flow}");
+    let (_, lines) = traced("form.jsonl", &text);
+    let (_, columns) = traced("form.parquet", &text);
+    assert_eq!(lines, columns);
+    // More than one group of Parquet, and values of every type.
+    assert!(lines.len() > 9_000, "{}", lines.len());
+    assert!(lines.iter().any(|row| !row.overlapping.is_empty()));
+    assert!(lines.iter().any(|row| row.forward == Some(false)));
+    assert!(lines.iter().any(|row| row.waited_s.is_some_and(|s| s > 0.0)));
+}
+
+#[test]
 fn identities_agree_with_the_counters_of_both_ends() {
     for (name, text) in networks() {
         let (result, rows) = traced(name, &text);
